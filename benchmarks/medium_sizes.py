@@ -1,0 +1,75 @@
+"""Measures every problem's forward at the `medium` sizes and marks those outside 2 to 50 ms.
+
+    python benchmarks/medium_sizes.py              # the whole suite: the table of docs/problems.md
+    python benchmarks/medium_sizes.py 1/23 2/14    # only these
+
+Each figure is the median of some twenty calls after three warm-ups, with two threads and gradients off, on
+whatever CPU this is. `moved` is inputs plus outputs in MB; above 150 it is marked too. The exit code is 1 if
+anything is marked.
+"""
+
+import platform
+import statistics
+import sys
+import time
+import warnings
+from datetime import date
+
+import torch
+
+from kernelgauge.problems import catalogue
+from kernelgauge.problems.loader import load_problem
+
+THREADS = 2
+FASTEST_MS, SLOWEST_MS = 2.0, 50.0
+LARGEST_MB = 150.0
+BUDGET_S = 0.6
+
+
+def measure(key: str) -> tuple[float, float]:
+    """Median milliseconds of one forward at `medium`, and megabytes of its inputs and outputs together."""
+    scope: dict = {"__name__": "problem"}
+    exec(compile(load_problem(key, sizes="medium").source, key, "exec"), scope)
+    torch.manual_seed(0)
+    inputs = scope["get_inputs"]()
+    model = scope["Model"](*scope["get_init_inputs"]())
+    with torch.no_grad():
+        for _ in range(3):
+            output = model(*inputs)
+        samples: list[float] = []
+        started = time.perf_counter()
+        while len(samples) < 5 or (len(samples) < 20 and time.perf_counter() - started < BUDGET_S):
+            before = time.perf_counter()
+            output = model(*inputs)
+            samples.append((time.perf_counter() - before) * 1e3)
+    tensors = [each for each in (*inputs, output) if isinstance(each, torch.Tensor)]
+    return statistics.median(samples), sum(each.nbytes for each in tensors) / 1e6
+
+
+def mark(milliseconds: float, megabytes: float) -> str:
+    """What is wrong with a medium size, or nothing."""
+    if milliseconds < FASTEST_MS:
+        return "too fast"
+    if milliseconds > SLOWEST_MS:
+        return "too slow"
+    return "too large" if megabytes > LARGEST_MB else ""
+
+
+def main() -> int:
+    torch.set_num_threads(THREADS)
+    warnings.simplefilter("ignore")
+    print(f"{date.today()}, {platform.machine()}, torch {torch.__version__}, {THREADS} threads\n")
+    print("| problem | medium | forward, ms | moved, MB | |\n| --- | --- | ---: | ---: | --- |")
+    marked = 0
+    for key in catalogue.select(names=sys.argv[1:] or None):
+        entry = catalogue.entry(key)
+        milliseconds, megabytes = measure(key)
+        sizes = ", ".join(f"{name} {value}" for name, value in entry.sizes["medium"].items())
+        note = mark(milliseconds, megabytes)
+        marked += bool(note)
+        print(f"| {entry.label} | {sizes} | {milliseconds:.1f} | {megabytes:.1f} | {note} |", flush=True)
+    return 1 if marked else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

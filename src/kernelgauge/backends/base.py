@@ -1,0 +1,69 @@
+"""What a backend is: a kernel language, how it is built, and whether it can run here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from types import ModuleType
+from typing import ClassVar
+
+from kernelgauge.backends.loading import import_file
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A kernel language. Subclasses override what differs; the defaults are those of plain Python.
+
+    `build` and `load` run inside a sealed process, everything else in the trusted parent.
+    """
+
+    name: str = ""
+    devices: tuple[str, ...] = ()
+    """Where candidates can run: `cpu`, `cuda`."""
+    compiles: bool = False
+    """Whether there is a build worth caching."""
+    fence: str = "python"
+    """Language tag of its code blocks in a prompt."""
+    needs: ClassVar[str] = ""
+    variables: tuple[tuple[str, str], ...] = field(default=())
+    """Environment variables the candidate's process needs."""
+
+    def missing(self, device: str) -> str | None:
+        """Why this backend cannot run on `device` on this machine, in a sentence; None if it can."""
+        if device not in self.devices:
+            return f"backend {self.name} does not run on {device} (only on {', '.join(self.devices)})"
+        return None
+
+    def environment(self, device: str, scratch: Path) -> dict[str, str]:
+        """Variables for build and load processes; every cache a compiler keeps lies inside `scratch`."""
+        return dict(self.variables)
+
+    def fingerprint(self) -> str:
+        """What besides the source decides the result of a build: compilers, versions, flags."""
+        return ""
+
+    def build(self, path: Path, build_dir: Path) -> None:
+        """Compile everything the candidate at `path` needs into `build_dir`; compiler errors are raised."""
+
+    def load(self, path: Path, build_dir: Path | None) -> ModuleType:
+        """Import the candidate, using what `build` left in `build_dir`."""
+        return import_file(path, "candidate")
+
+    def guide(self) -> str:
+        """How to write a candidate in this language: Markdown for people and models alike."""
+        return resources.files("kernelgauge.backends").joinpath(f"guides/{self.name}.md").read_text()
+
+    def example(self) -> tuple[str, str]:
+        """A worked pair: source of a reference problem and of a right candidate for it."""
+        folder = resources.files("kernelgauge.backends").joinpath(f"examples/{self.name}")
+        return folder.joinpath("reference.py").read_text(), folder.joinpath("candidate.py").read_text()
+
+
+def search_path() -> str:
+    """PATH for sealed processes: this installation's own tools first, then the system's."""
+    own = [str(Path(sys.executable).parent)]
+    known = [entry for entry in os.environ.get("PATH", "").split(os.pathsep) if entry]
+    return os.pathsep.join(dict.fromkeys([*own, *known, "/usr/local/bin", "/usr/bin", "/bin"]))

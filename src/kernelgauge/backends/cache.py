@@ -1,0 +1,77 @@
+"""The build cache: finished builds by content, made once, never half-made.
+
+A build happens in a staging folder under a lock of its key and is renamed into place when it is whole, so a killed
+build leaves nothing under its key and two equal builds at once become one build and one wait.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kernelgauge.backends.base import Backend
+from kernelgauge.schema import Candidate
+
+_MANIFEST = "manifest.json"
+
+
+def build_key(candidate: Candidate, backend: Backend) -> str:
+    """Content name of a build: source, backend, compilers; 24 hex digits."""
+    parts = json.dumps([backend.name, candidate.source, backend.fingerprint()])
+    return hashlib.sha256(parts.encode()).hexdigest()[:24]
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock on the file `path`, made if missing; the kernel lets go of it when we die."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+class BuildCache:
+    """Folders of finished builds below `root`, named by their content."""
+
+    def __init__(self, root: Path):
+        self.root = root
+        self._staging = root / "staging"
+
+    def get(self, key: str) -> Path | None:
+        """The folder of a finished build; None if there is none."""
+        folder = self.root / key
+        return folder if (folder / _MANIFEST).is_file() else None
+
+    def build(self, key: str, make: Callable[[Path], None]) -> tuple[Path, bool]:
+        """The folder of that build, made by `make(staging folder)` unless it exists; True if it was made now.
+
+        Whatever `make` raises comes through, and nothing is kept.
+        """
+        with locked(self.root / "locks" / key):
+            found = self.get(key)
+            if found is not None:
+                return found, False
+            self._clear_left_overs(key)
+            staging = self._staging / f"{key}-{os.getpid()}-{time.monotonic_ns()}"
+            staging.mkdir(parents=True)
+            try:
+                make(staging)
+                (staging / _MANIFEST).write_text(json.dumps({"key": key, "built": time.time()}))
+                target = self.root / key
+                shutil.rmtree(target, ignore_errors=True)  # a folder without manifest: an older, broken one
+                staging.rename(target)
+            finally:
+                shutil.rmtree(staging, ignore_errors=True)
+            return target, True
+
+    def _clear_left_overs(self, key: str) -> None:
+        """Remove what a killed build of this key left; we hold its lock, so nobody is at work there."""
+        for left_over in self._staging.glob(f"{key}-*"):
+            shutil.rmtree(left_over, ignore_errors=True)

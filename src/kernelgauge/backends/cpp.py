@@ -1,0 +1,38 @@
+"""Backend `cpp`: C++ with OpenMP through PyTorch's inline extension, and TorchInductor's C++."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from kernelgauge.backends.base import Backend
+from kernelgauge.backends.loading import import_file
+from kernelgauge.hardware import first_line, package_version
+
+
+@dataclass(frozen=True)
+class CppBackend(Backend):
+    name: str = "cpp"
+    devices: tuple[str, ...] = ("cpu",)
+    compiles: bool = True
+
+    def missing(self, device: str) -> str | None:
+        if reason := super().missing(device):
+            return reason
+        if shutil.which("g++") is None:
+            return "no C++ compiler: g++ is not on the path (Debian: apt-get install g++)"
+        return None
+
+    def fingerprint(self) -> str:
+        return f"{package_version('torch')} {first_line('g++', '--version')}"
+
+    def build(self, path: Path, build_dir: Path) -> None:
+        self.load(path, build_dir)
+
+    def load(self, path: Path, build_dir: Path | None) -> ModuleType:
+        from kernelgauge.backends.extension import capturing
+
+        with capturing(build_dir):
+            return import_file(path, "candidate")

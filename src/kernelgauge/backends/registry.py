@@ -1,0 +1,59 @@
+"""The backends by name, and which one a source text was written for."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from importlib import metadata
+
+from kernelgauge.backends.base import Backend
+from kernelgauge.errors import UsageError
+from kernelgauge.registry import resolve
+
+_BUILT_IN = {
+    "torch": "kernelgauge.backends.torch:TorchBackend",
+    "cpp": "kernelgauge.backends.cpp:CppBackend",
+    "triton": "kernelgauge.backends.triton:TritonBackend",
+    "cuda": "kernelgauge.backends.cuda:CudaBackend",
+}
+_GROUP = "kernelgauge.backends"
+
+
+def names() -> list[str]:
+    """Short names of all backends: the built-in ones, then those other packages register."""
+    return [*_BUILT_IN, *(entry.name for entry in metadata.entry_points(group=_GROUP))]
+
+
+@cache
+def backend_named(name: str) -> Backend:
+    """The backend of that short name or `module:Class`; raises UsageError if there is none."""
+    found = resolve(name, _BUILT_IN, _GROUP, "backend")()
+    if not isinstance(found, Backend):
+        raise UsageError(f"{name} is not a backend: it does not derive from kernelgauge.backends.base.Backend")
+    return found
+
+
+def detect(source: str) -> str:
+    """The backend a source text was written for, from its imports and calls; `torch` if nothing says otherwise."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return "torch"
+    modules: set[str] = set()
+    keywords: set[str] = set()
+    attributes: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules.update(alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            modules.add(node.module.split(".")[0])
+        elif isinstance(node, ast.Call):
+            keywords.update(keyword.arg for keyword in node.keywords if keyword.arg)
+            attributes.add(getattr(node.func, "attr", getattr(node.func, "id", "")))
+    if "triton" in modules:
+        return "triton"
+    if "cuda_sources" in keywords:
+        return "cuda"
+    if "cpp_sources" in keywords or attributes & {"load_inline", "cpp_pybinding"}:
+        return "cpp"
+    return "torch"

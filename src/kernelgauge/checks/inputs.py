@@ -1,0 +1,63 @@
+"""Input variants of the strict protocol: other values than the problem's own draw, where its domain allows them.
+
+All published problems draw from [0, 1), where ReLU is the identity and a softmax row is nearly constant. A fixed
+second distribution would only move the trick, so mean and scale are drawn anew for each trial.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+_FEW_VALUES = 16
+
+
+def _rows_sum_to_one(tensor: torch.Tensor) -> bool:
+    if tensor.dim() == 0 or (tensor < 0).any():
+        return False
+    return any(
+        tensor.shape[dim] > 1 and torch.allclose(total, torch.ones_like(total), atol=1e-4)
+        for dim in range(tensor.dim())
+        for total in [tensor.sum(dim)]
+    )
+
+
+def classify(first: Any, second: Any) -> str:
+    """The domain of an input nobody described, judged from two draws of it.
+
+    Returns `real` where other values make sense, `fixed` where the values look like labels, masks, probabilities or
+    something structured: integers, few distinct values, rows that sum to one, many exact zeros, symmetry, constants.
+    """
+    if not isinstance(first, torch.Tensor) or not first.is_floating_point() or first.numel() < 2:
+        return "fixed"
+    if not first.isfinite().all() or torch.equal(first, second):
+        return "fixed"
+    sample = first.flatten()[: 1 << 16]
+    if sample.unique().numel() <= _FEW_VALUES < sample.numel() or (first == 0).float().mean() > 0.1:
+        return "fixed"
+    square = first.dim() == 2 and first.shape[0] == first.shape[1]
+    if _rows_sum_to_one(first) or (square and torch.equal(first, first.T)):
+        return "fixed"
+    return "real"
+
+
+def vary(value: Any, variant: str, domain: str) -> Any:
+    """`value` under a variant, drawn from torch's global generator; same shape and dtype.
+
+    `signed` flips signs at random, `scaled` multiplies by one factor in [0.1, 4), `normal` draws a normal with random
+    mean in [-1, 1) and standard deviation in [0.25, 2). A `positive` input stays positive; a `fixed` one as drawn.
+    """
+    if domain == "fixed" or variant == "own" or not isinstance(value, torch.Tensor):
+        return value
+    factor = float(torch.empty(()).uniform_(0.1, 4.0))
+    if variant == "scaled" or (variant == "signed" and domain == "positive"):
+        return value * factor
+    if variant == "signed":
+        return value * (torch.randint(0, 2, value.shape, dtype=value.dtype) * 2 - 1)
+    if variant == "normal":
+        mean = float(torch.empty(()).uniform_(-1.0, 1.0))
+        deviation = float(torch.empty(()).uniform_(0.25, 2.0))
+        drawn = torch.randn(value.shape, dtype=value.dtype) * deviation + mean
+        return drawn.abs() + torch.finfo(value.dtype).tiny if domain == "positive" else drawn
+    raise ValueError(f"unknown input variant {variant!r}")

@@ -1,0 +1,135 @@
+"""How far one output is from another, and whether that is near enough.
+
+Errors are root mean squares relative to the root mean square of the expected output, in float64. A candidate's error
+is bounded by a multiple of what eager PyTorch itself makes of the same inputs: honest rewrites stay within 2.5 times,
+TF32 or half precision is 300 times and more away, so one factor separates them on every problem without a tolerance
+chosen by hand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from kernelgauge.config import Agreement
+
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far an output is from the expected one.
+
+    `rms` and `worst` are relative to the scale of the expected output; both infinite where finite and non-finite
+    elements do not match; 1 or more where an integer or boolean element differs.
+    """
+
+    rms: float
+    worst: float
+    where: str = ""
+    """The worst element in words, for the reason on the record."""
+
+
+def _index(flat: int, shape: Sequence[int]) -> str:
+    place = []
+    for size in reversed(shape):
+        flat, rest = divmod(flat, size)
+        place.append(rest)
+    return "[" + ", ".join(map(str, reversed(place))) + "]"
+
+
+def _chunks(*tensors: torch.Tensor) -> Iterable[tuple[int, list[torch.Tensor]]]:
+    flat = [tensor.reshape(-1) for tensor in tensors]
+    for start in range(0, flat[0].numel(), _CHUNK):
+        yield start, [tensor[start : start + _CHUNK] for tensor in flat]
+
+
+def _exact(output: torch.Tensor, expected: torch.Tensor) -> Distance:
+    differs = (output != expected).reshape(-1)
+    count = int(differs.sum())
+    if count == 0:
+        return Distance(0.0, 0.0)
+    at = int(differs.nonzero()[0])
+    got, due = output.reshape(-1)[at].item(), expected.reshape(-1)[at].item()
+    where = f"element {_index(at, output.shape)} is {got} where {due} is right; {count} of {output.numel()} differ"
+    return Distance(1.0 + count / output.numel(), 1.0, where)
+
+
+def _scale(expected: torch.Tensor) -> float:
+    total, count = 0.0, 0
+    for _, (piece,) in _chunks(expected):
+        finite = piece[piece.isfinite()].double()
+        total += float(finite.square().sum())
+        count += finite.numel()
+    scale = math.sqrt(total / count) if count else 0.0
+    return scale if 0 < scale < math.inf else 1.0
+
+
+def _floating(output: torch.Tensor, expected: torch.Tensor) -> Distance:
+    scale = _scale(expected)
+    total, worst, worst_at = 0.0, -1.0, 0
+    for start, (got, due) in _chunks(output, expected):
+        difference = got.double() - due.double()
+        # Equal infinities subtract to NaN; unequal ones and every other NaN stay non-finite and are wrong.
+        agreed = (got == due) | (got.isnan() & due.isnan())
+        difference = torch.where(agreed, torch.zeros_like(difference), difference).abs_()
+        bad = ~difference.isfinite()
+        if bad.any():
+            at = start + int(bad.nonzero()[0])
+            return Distance(math.inf, math.inf, _in_words(output, expected, at))
+        total += float(difference.square().sum())
+        peak, place = difference.max(0)
+        if float(peak) > worst:
+            worst, worst_at = float(peak), start + int(place)
+    if output.numel() == 0:
+        return Distance(0.0, 0.0)
+    rms = math.sqrt(total / output.numel()) / scale
+    return Distance(rms, worst / scale, _in_words(output, expected, worst_at))
+
+
+def _in_words(output: torch.Tensor, expected: torch.Tensor, at: int) -> str:
+    got, due = output.reshape(-1)[at].item(), expected.reshape(-1)[at].item()
+    return f"element {_index(at, output.shape)} is {got:.7g} where {due:.7g} is right"
+
+
+def distance(outputs: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> Distance:
+    """The largest distance over a forward's outputs; shapes must be equal, float precisions may differ."""
+    pairs = zip(outputs, expected, strict=True)
+    each = [_floating(o, e) if o.is_floating_point() else _exact(o, e) for o, e in pairs]
+    return max(each, key=lambda found: found.rms, default=Distance(0.0, 0.0))
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What a protocol allows on one trial, given eager's own distance from the oracle."""
+
+    rms: float
+    worst: float
+
+    def accepts(self, found: Distance) -> bool:
+        return found.rms <= self.rms and found.worst <= self.worst
+
+
+def allowance(agreement: Agreement, eager: Distance) -> Allowance:
+    """Rule `oracle`: multiples of eager's own error, with floors for scalars and exact operations."""
+    return Allowance(
+        max(agreement.multiple * eager.rms, agreement.floor),
+        max(agreement.worst_multiple * eager.worst, agreement.worst_floor),
+    )
+
+
+def closeness(outputs: Sequence[torch.Tensor], expected: Sequence[torch.Tensor], agreement: Agreement) -> Distance:
+    """Rule `allclose`: largest |got - due| / (absolute + relative |due|); 1 is the tolerance."""
+    worst, where = 0.0, ""
+    for output, due in zip(outputs, expected, strict=True):
+        for start, (got, right) in _chunks(output, due):
+            tolerance = agreement.absolute + agreement.relative * right.double().abs()
+            ratio = (got.double() - right.double()).abs() / tolerance
+            ratio = torch.where((got == right) | (got.isnan() & right.isnan()), 0.0, ratio.nan_to_num(math.inf))
+            if ratio.numel() and float(ratio.max()) > worst:
+                worst = float(ratio.max())
+                where = _in_words(output, due, start + int(ratio.argmax()))
+    return Distance(worst, worst, where)

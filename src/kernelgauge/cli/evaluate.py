@@ -1,0 +1,50 @@
+"""`kernelgauge eval`: is this candidate right, and how much faster is it?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kernelgauge.cli.options import (
+    AsJson,
+    BackendName,
+    DeviceName,
+    ProtocolName,
+    SizesName,
+    chosen_device,
+    chosen_sizes,
+)
+
+
+def evaluate(
+    problem: Annotated[str, typer.Argument(help="A problem such as 1/23, or a reference file of your own.")],
+    file: Annotated[Path, typer.Argument(help="The candidate: a file that defines ModelNew; - reads stdin.")],
+    backend: BackendName = None,
+    sizes: SizesName = None,
+    device: DeviceName = None,
+    protocol: ProtocolName = "strict",
+    time: Annotated[bool, typer.Option(help="Time a candidate that is right.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Judge one candidate. Exit code: 0 passed, 1 not passed, 2 wrong use, 3 the machine failed."""
+    from kernelgauge.cli.progress import working
+    from kernelgauge.generation.folder import read_source
+    from kernelgauge.problems.loader import load_problem
+    from kernelgauge.session import Session
+
+    where = chosen_device(device)
+    found = load_problem(problem, sizes=chosen_sizes(sizes, where, problem))
+    source = sys.stdin.read() if str(file) == "-" else read_source(file)
+    with Session() as session, working(f"judging {file.name} against {found.key} {found.name}"):
+        record = session.evaluate(found, source, backend=backend, protocol=protocol, device=where, timed=time)
+    if as_json:
+        typer.echo(json.dumps(record.summary()))
+    else:
+        from kernelgauge.cli.verdict import show
+
+        show(record)
+    raise typer.Exit(0 if record.passed else 1)

@@ -1,0 +1,77 @@
+"""The command `kernelgauge`: one verb per question a person has."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Annotated, Any
+
+import typer
+
+from kernelgauge import __version__
+from kernelgauge.cli import build, doctor, evaluate, problems, report, run
+from kernelgauge.errors import KernelgaugeError
+
+_INTERRUPTED = 130
+# Base of all errors in flags and arguments. Newer typer ships its own click, and names this class nowhere else.
+_WrongUse: type[Any] = typer.BadParameter.__mro__[2]
+
+app = typer.Typer(
+    help="Is a machine-written kernel right, and how much faster is it?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"kernelgauge {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Is a machine-written kernel right, and how much faster is it?"""
+
+
+app.command("eval")(evaluate.evaluate)
+app.command("run")(run.run)
+app.command("reeval")(run.reeval)
+app.command("report")(report.report)
+app.command("doctor")(doctor.doctor)
+app.command("build")(build.build)
+app.command("guide")(build.guide)
+app.add_typer(problems.app, name="problems")
+
+
+def main() -> None:
+    """Entry point: every expected error is one sentence and an exit code, never a traceback."""
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    try:
+        code = app(arguments, standalone_mode=False)
+    except KernelgaugeError as error:
+        code = error.exit_code
+        _say(str(error))
+    except _WrongUse as error:
+        error.show()
+        code = error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        code = _INTERRUPTED
+        _say("interrupted")
+    except BrokenPipeError:
+        code = 0
+        sys.stdout = None  # type: ignore[assignment]  # the reader of our output has gone; nothing left to flush
+    except OSError as error:
+        code = KernelgaugeError.exit_code
+        _say(f"this machine refused: {error}")
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(message: str) -> None:
+    if "--debug" in sys.argv:
+        traceback.print_exc()
+    typer.echo(f"kernelgauge: {message}", err=True)

@@ -1,0 +1,80 @@
+"""Progress on standard error, so that standard output stays a result."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from kernelgauge.cli.verdict import headline
+from kernelgauge.execution.local import Done
+from kernelgauge.schema import Evaluation, NoCandidate
+from kernelgauge.session import Watch
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """A spinner with words, on a terminal only."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(what):
+        yield
+
+
+class RunProgress(Watch):
+    """A progress bar and one line per verdict; a plain line each where there is no terminal."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[tally]}"),
+        )
+        self._bar = Progress(*columns, console=self._console, disable=not self._console.is_terminal)
+        self._task = self._bar.add_task("starting", total=None, tally="")
+        self._counts: Counter[str] = Counter()
+
+    def __enter__(self) -> RunProgress:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def begin(self, total: int) -> None:
+        self._bar.update(self._task, total=total)
+        if total == 0:
+            self._console.print("nothing left to judge: every candidate has its record")
+
+    def stage(self, name: str) -> None:
+        self._bar.update(self._task, description=name)
+
+    def judged(self, record: Evaluation) -> None:
+        sample = f" sample {record.sample}" if record.sample else ""
+        self._line(f"{record.problem:>6}  {record.problem_name}{sample}: ", headline(record).plain)
+        self._count(record.standing or record.outcome.value)
+
+    def skipped(self, skip: NoCandidate) -> None:
+        reason = skip.reason.strip().splitlines()[0] if skip.reason.strip() else "no reason given"
+        self._line(f"{skip.problem:>6}  no candidate: ", reason)
+        self._count("no candidate")
+
+    def failed(self, done: Done) -> None:
+        self._line(f"{done.task.problem:>6}  not judged: ", str(done.result))
+        self._count("not judged")
+
+    def _line(self, start: str, rest: str) -> None:
+        self._console.print(start + rest, markup=False, highlight=False, soft_wrap=True)
+
+    def _count(self, name: str) -> None:
+        self._counts[name] += 1
+        tally = ", ".join(f"{count} {word}" for word, count in self._counts.most_common())
+        self._bar.update(self._task, advance=1, tally=tally)

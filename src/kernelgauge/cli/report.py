@@ -1,0 +1,46 @@
+"""`kernelgauge report`: what did this run show?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kernelgauge.cli.options import AsJson
+
+
+def _references(keys: tuple[str, ...], sizes: str) -> dict[str, str]:
+    from kernelgauge.errors import ProblemError
+    from kernelgauge.problems.loader import load_problem
+
+    found = {}
+    for key in keys:
+        try:
+            found[key] = load_problem(key, sizes=sizes).source  # type: ignore[arg-type]
+        except ProblemError:  # a user's own file that has moved since: the report does without it
+            continue
+    return found
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(help="A run folder.")],
+    html: Annotated[Path | None, typer.Option("--html", help="Write one HTML file that opens offline.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print fast_p per level with intervals, ties, geometric mean, outcomes; write the HTML report."""
+    from kernelgauge.report.html import write_html
+    from kernelgauge.report.scores import score_run
+    from kernelgauge.report.terminal import show
+    from kernelgauge.store.run import Run
+
+    run = Run.read(folder)
+    scores = score_run(run)
+    if html is not None:
+        write_html(run, html, _references(run.header.problems, run.header.sizes))
+    if as_json:
+        typer.echo(scores.model_dump_json())
+        return
+    show(scores)
+    if html is not None:
+        typer.echo(f"report written to {html}")

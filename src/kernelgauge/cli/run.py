@@ -1,0 +1,148 @@
+"""`kernelgauge run` and `reeval`: how good is this contestant?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernelgauge import __version__
+from kernelgauge.cli.options import (
+    BackendName,
+    DeviceName,
+    DeviceOption,
+    ProtocolName,
+    SizesName,
+    SizesOption,
+    chosen_device,
+    chosen_sizes,
+    parse_levels,
+    parse_names,
+)
+from kernelgauge.errors import MachineError, UsageError
+
+if TYPE_CHECKING:
+    from kernelgauge.config import Protocol
+    from kernelgauge.generation.contestant import Contestant
+    from kernelgauge.store.run import Run
+
+Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Candidates generated, built and checked at once.")]
+
+
+def _select(levels: str | None, names: str | None, contestant: Contestant) -> list[str]:
+    from kernelgauge.problems.catalogue import select
+
+    asked = select(parse_levels(levels), parse_names(names))
+    available = getattr(contestant, "problems", None)
+    if available is None:
+        return asked
+    offered = set(available())
+    return [key for key in asked if key in offered]
+
+
+def _judge(contestant: Contestant, run: Run, keys: list[str], protocol: Protocol, jobs: int, again: bool) -> None:
+    from kernelgauge.cli.progress import RunProgress
+    from kernelgauge.report.scores import score_run
+    from kernelgauge.report.terminal import show
+    from kernelgauge.session import Session
+
+    if run.torn:
+        typer.echo(f"kernelgauge: {run.torn}", err=True)
+    try:
+        with Session() as session, RunProgress() as watch:
+            failed = session.run(contestant, run, keys, protocol=protocol, jobs=jobs, again=again, watch=watch)
+    except KeyboardInterrupt:
+        count = len(run.done())
+        typer.echo(f"\nkernelgauge: interrupted; {count} records are kept in {run.path}", err=True)
+        typer.echo("kernelgauge: the same command goes on where this one stopped", err=True)
+        raise
+    show(score_run(run))
+    typer.echo(f"records: {run.path}   report: kernelgauge report {run.path} --html report.html")
+    machine = [done for done in failed if isinstance(done.result, MachineError)]
+    if machine:
+        raise MachineError(f"{len(machine)} candidates were not judged; the same command tries them again")
+
+
+def run(
+    contestant: Annotated[str, typer.Option("--contestant", help="inductor, folder:DIR, or module:Class.")],
+    out: Annotated[Path, typer.Option("--out", help="Run folder; an unfinished one goes on.")],
+    level: Annotated[str | None, typer.Option("--level", help="Levels, such as 1,2,3.")] = None,
+    problems: Annotated[str | None, typer.Option("--problems", help="Problems, such as 1/19,2/14.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first so many.")] = None,
+    backend: BackendName = None,
+    sizes: SizesName = None,
+    device: DeviceName = None,
+    protocol: ProtocolName = "strict",
+    jobs: Jobs = 1,
+) -> None:
+    """Judge a contestant on a part of the suite and keep every record. Ctrl-C loses nothing that was finished."""
+    from kernelgauge.config import load_protocol
+    from kernelgauge.generation.contestants import contestant_named
+    from kernelgauge.schema import RunHeader
+    from kernelgauge.store.run import Run
+
+    rules = load_protocol(protocol)
+    who = contestant_named(contestant, backend)
+    where = chosen_device(device)
+    keys = _select(level, problems, who)[:limit]
+    if not keys:
+        raise UsageError(f"{contestant} has no candidate for any of the problems asked for")
+    header = RunHeader(
+        kernelgauge=__version__,
+        contestant=who.name,
+        problems=tuple(keys),
+        sizes=chosen_sizes(sizes, where),
+        device=where,
+        protocol=rules.name,
+        protocol_digest=rules.digest,
+    )
+    with Run.create_or_resume(out, header) as store:
+        _judge(who, store, keys, rules, jobs, again=False)
+
+
+def reeval(
+    folder: Annotated[Path, typer.Argument(help="The run whose candidates are judged again.")],
+    out: Annotated[Path | None, typer.Option("--out", help="A new run folder; default: append to the same.")] = None,
+    level: Annotated[str | None, typer.Option("--level")] = None,
+    problems: Annotated[str | None, typer.Option("--problems")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1)] = None,
+    sizes: Annotated[SizesOption | None, typer.Option("--sizes", help="Needs --out.")] = None,
+    device: Annotated[DeviceOption | None, typer.Option("--device", help="Needs --out.")] = None,
+    protocol: Annotated[str | None, typer.Option("--protocol", help="Needs --out.")] = None,
+    jobs: Jobs = 1,
+) -> None:
+    """Judge the stored candidates of a run again: same rules, or other ones into a new folder."""
+    from kernelgauge.config import load_protocol
+    from kernelgauge.generation.stored import Stored
+    from kernelgauge.store.run import Run
+
+    source = Run.read(folder)
+    stored = Stored(source)
+    keys = _select(level, problems, stored)[:limit]
+    if not keys:
+        raise UsageError(f"{folder} holds no candidate for any of the problems asked for")
+    rules = load_protocol(protocol or source.header.protocol)
+    header = source.header.model_copy(
+        update={
+            "kernelgauge": __version__,
+            "problems": tuple(keys),
+            "sizes": chosen_sizes(sizes, "") if sizes else source.header.sizes,
+            "device": device.value if device else source.header.device,
+            "protocol": rules.name,
+            "protocol_digest": rules.digest,
+        }
+    )
+    if out is None:
+        changed = [
+            name
+            for name in ("sizes", "device", "protocol_digest")
+            if getattr(header, name) != getattr(source.header, name)
+        ]
+        if changed:
+            raise UsageError(f"{folder} was judged with other {', '.join(changed)}: name a new folder with --out")
+        with Run.open(folder) as store:
+            _judge(stored, store, keys, rules, jobs, again=True)
+    else:
+        with Run.create_or_resume(out, header) as store:
+            _judge(stored, store, keys, rules, jobs, again=False)

@@ -1,0 +1,63 @@
+"""One evaluation on a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from kernelgauge.schema import Evaluation, Timing
+
+_COLOURS = {"faster": "green", "tie": "yellow", "slower": "red", None: "green"}
+_LOG_LINES = 12
+
+
+def headline(record: Evaluation) -> Text:
+    """The verdict in one line."""
+    if not record.passed:
+        rule = f" ({record.rule})" if record.rule else ""
+        return Text(f"{record.outcome.value}{rule}", style="bold red") + Text(f"  {record.reason}")
+    if record.timing is None:
+        return Text("passed", style="bold green") + Text("  not timed")
+    low, high = record.timing.interval
+    standing = record.standing
+    line = Text(f"passed, {standing}", style=f"bold {_COLOURS[standing]}")
+    return line + Text(f"  {record.timing.speedup:.3g}x eager (95 % between {low:.3g} and {high:.3g})")
+
+
+def _timing_rows(table: Table, timing: Timing) -> None:
+    table.add_row("reference", f"{timing.reference_ms:.4g} ms")
+    table.add_row("candidate", f"{timing.candidate_ms:.4g} ms")
+    why = {
+        "precise": "interval narrow enough",
+        "budget": "time or sample budget spent",
+        "fixed": "fixed count",
+    }
+    count = len(timing.candidate_samples_ms)
+    table.add_row("samples", f"{count} pairs; stopped: {why[timing.stopped]}")
+
+
+def show(record: Evaluation) -> None:
+    """Print the verdict, the numbers behind it, and the log where something failed."""
+    console = Console()
+    console.print(headline(record))
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 2))
+    table.add_row("problem", f"{record.problem} {record.problem_name}, sizes {record.sizes}")
+    table.add_row("judged by", f"protocol {record.protocol}, backend {record.backend}, on {record.device}")
+    if record.timing:
+        _timing_rows(table, record.timing)
+    if record.trials:
+        worst = max(record.trials, key=lambda trial: trial.error / trial.allowed if trial.allowed else 0)
+        error = f"worst {worst.error:.2g} of {worst.allowed:.2g} allowed ({worst.variant} inputs)"
+        table.add_row("error", f"{len(record.trials)} trials; {error}")
+    if record.trivial:
+        weak = f"would accept {', '.join(record.trivial)}"
+        table.add_row("weak problem", weak if record.counts else f"{weak}: not counted in scores")
+    missing = {"network", "pid", "ipc", "mount", "files", "limits"} - set(record.isolation)
+    if missing and record.isolation:
+        table.add_row("isolation", f"this platform lacks: {', '.join(sorted(missing))}")
+    for note in record.notes:
+        table.add_row("note", note)
+    console.print(table)
+    if not record.passed and record.log.strip():
+        console.print(Text("\n".join(record.log.strip().splitlines()[-_LOG_LINES:]), style="dim"))

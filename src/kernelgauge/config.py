@@ -1,0 +1,161 @@
+"""Settings of this installation, and the protocols as data.
+
+All environment variables kernelgauge reads are here: `KERNELGAUGE_CACHE` (folder for builds and locks).
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from kernelgauge.errors import UsageError
+from kernelgauge.schema import Record, digest
+
+PUBLIC_SEED = 42
+"""The seed of published KernelBench runs."""
+
+
+class Inputs(Record):
+    """Where the arguments of each call come from."""
+
+    seeds: Literal["secret", "public"]
+    variants: tuple[Literal["own", "signed", "normal", "scaled"], ...] = Field(min_length=1)
+    """One checked trial per entry; a variant outside an input's domain leaves that input as drawn."""
+
+
+class Parameters(Record):
+    """How weights, biases and buffers come about, on both sides alike."""
+
+    initialisation: Literal["default", "randomised"]
+    seed: Literal["secret", "public"]
+
+
+class Agreement(Record):
+    """When an output counts as right; errors relative to the root mean square of the oracle's output."""
+
+    rule: Literal["oracle", "allclose"]
+    multiple: float = 0.0
+    floor: float = 0.0
+    worst_multiple: float = 0.0
+    worst_floor: float = 0.0
+    absolute: float = 0.0
+    relative: float = 0.0
+    check_timed_calls: bool
+    """Whether the outputs of the very calls that were timed are verified too."""
+
+    @model_validator(mode="after")
+    def _has_a_tolerance(self) -> Agreement:
+        if self.rule == "oracle" and not (self.multiple > 0 and self.floor > 0):
+            raise ValueError("rule 'oracle' needs multiple and floor above zero")
+        if self.rule == "allclose" and not (self.absolute > 0 or self.relative > 0):
+            raise ValueError("rule 'allclose' needs an absolute or relative tolerance")
+        return self
+
+
+class TimingRules(Record):
+    """How reference and candidate are timed against each other."""
+
+    interleaved: bool
+    warmups: int = Field(ge=0)
+    min_samples: int = Field(ge=2)
+    max_samples: int = Field(ge=2)
+    half_width: float = Field(ge=0)
+    """Stop once the interval of the ratio is within this share of the estimate on both sides; 0: fixed count."""
+    resolution: float = Field(ge=0)
+    """Least relative half width an interval may claim."""
+    budget_seconds: float = Field(gt=0)
+    confidence: float = Field(gt=0.5, lt=1)
+    fresh_inputs: bool
+
+    @model_validator(mode="after")
+    def _ordered(self) -> TimingRules:
+        if self.min_samples > self.max_samples:
+            raise ValueError("min_samples is above max_samples")
+        return self
+
+
+class Score(Record):
+    """Whether a problem that a work-skipping answer would pass enters fast_p."""
+
+    weak_problems: Literal["excluded", "counted"]
+
+
+class Protocol(Record):
+    """The whole rule set of a judgement."""
+
+    name: str
+    summary: str
+    inputs: Inputs
+    parameters: Parameters
+    agreement: Agreement
+    timing: TimingRules
+    score: Score
+
+    @property
+    def digest(self) -> str:
+        return digest(self.model_dump_json())
+
+
+def protocols() -> list[str]:
+    """Names of the shipped protocols, default first."""
+    found = [p.name.removesuffix(".toml") for p in resources.files("kernelgauge.protocols").iterdir()]
+    return sorted((name for name in found if not name.startswith("__")), key=lambda n: (n != "strict", n))
+
+
+def load_protocol(name: str) -> Protocol:
+    """A shipped protocol by name, or a protocol from a `.toml` file of the user's own.
+
+    Raises:
+        UsageError: unknown name, unreadable file, or a rule set that contradicts itself.
+    """
+    if name.endswith(".toml"):
+        path = Path(name)
+        if not path.is_file():
+            raise UsageError(f"protocol file {name} does not exist")
+        text = path.read_text()
+    elif name in protocols():
+        text = resources.files("kernelgauge.protocols").joinpath(f"{name}.toml").read_text()
+    else:
+        raise UsageError(f"unknown protocol {name!r}; there are {', '.join(protocols())}, or give a .toml file")
+    try:
+        return Protocol.model_validate(tomllib.loads(text))
+    except (ValidationError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"protocol {name} is malformed: {error}") from error
+
+
+class Limits(Record):
+    """What a worker may use before it is stopped."""
+
+    build_seconds: float = 600.0
+    load_seconds: float = 180.0
+    call_seconds: float = 60.0
+    memory_gb: float | None = None
+    """Private memory of a CPU worker; None: half of the machine."""
+    file_gb: float = 2.0
+    """Largest file a worker may write."""
+
+
+class Settings(Record):
+    """Settings of one session."""
+
+    cache: Path
+    threads: int = Field(ge=1)
+    limits: Limits = Limits()
+
+
+def load_settings(threads: int | None = None, limits: Limits | None = None) -> Settings:
+    """Settings from the environment; `threads` defaults to the cores this process may use."""
+    base = os.environ.get("KERNELGAUGE_CACHE")
+    if not base:
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        base = str(home / "kernelgauge")
+    return Settings(
+        cache=Path(base).expanduser().absolute(),
+        threads=threads or len(os.sched_getaffinity(0)),
+        limits=limits or Limits(),
+    )

@@ -1,0 +1,44 @@
+"""Every exception kernelgauge raises on purpose.
+
+    KernelgaugeError
+    ├── UsageError            the caller asked for something that cannot be (exit code 2)
+    │   ├── ProblemError      unknown or malformed problem
+    │   ├── CandidateError    a candidate file that cannot be read at all
+    │   ├── BackendMissing    the backend cannot run on this machine
+    │   └── StoreError        a run folder that cannot be read or written
+    └── MachineError          our machine failed, not the candidate (exit code 3); retried, never scored
+
+What a candidate does wrong is never an exception: it is an outcome on the record (`schema.Outcome`).
+"""
+
+
+class KernelgaugeError(Exception):
+    """Base of all errors raised on purpose; its text is one sentence a user can act on."""
+
+    exit_code = 3
+
+
+class UsageError(KernelgaugeError):
+    """The request itself is wrong: a flag, a name, a file."""
+
+    exit_code = 2
+
+
+class ProblemError(UsageError):
+    """A problem is unknown, or its file is not a usable reference."""
+
+
+class CandidateError(UsageError):
+    """A candidate file is missing, unreadable, or not text."""
+
+
+class BackendMissing(UsageError):
+    """The backend cannot run here; the message says why and what would change that."""
+
+
+class StoreError(UsageError):
+    """A run folder is locked, malformed, of another format, or cannot be written."""
+
+
+class MachineError(KernelgaugeError):
+    """The machine failed (a worker killed from outside, no memory for ourselves): retry, do not score."""

@@ -1,0 +1,87 @@
+"""Correctness: the checked trials of one candidate against one reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+
+from kernelgauge.checks.numerics import Distance
+from kernelgauge.evaluation import judge
+from kernelgauge.evaluation.channel import Claim
+from kernelgauge.evaluation.reference import Reference
+from kernelgauge.evaluation.side import Failure, Side
+from kernelgauge.schema import Trial
+
+
+@dataclass
+class Checked:
+    """What the trials showed; `failure` is None if every one agreed."""
+
+    trials: list[Trial] = field(default_factory=list)
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The trusted side of one trial."""
+
+    answer: list[torch.Tensor]
+    truth: list[torch.Tensor]
+    eager: Distance
+    claim: Claim
+    """What the reference's own worker said of the call: whether the reference itself aliases or reuses."""
+
+
+def prepare(reference: Reference, variant: str) -> Facts:
+    """Draw inputs and the right answer; fall back to the problem's own draw where a variant leaves its domain."""
+    reference.draw(variant)
+    answer = reference.answer()
+    if variant != "own" and not all(t.isfinite().all() for t in answer if t.is_floating_point()):
+        reference.draw("own")
+        answer = reference.answer()
+    truth = reference.truth() if reference.precise else answer
+    return Facts(answer, truth, reference.eager_distance(answer, truth), reference.last_claim)
+
+
+def _try_candidate(reference: Reference, candidate: Side, facts: Facts, variant: str, where: str) -> Trial:
+    candidate.stage(reference.arguments, reference.master, reference.call_seed)
+    call = candidate.call(watch=True)
+    outputs = candidate.snapshot()
+    judge.shapes(call.claim, candidate.expected)
+    trial, found = judge.compare(reference.protocol.agreement, variant, outputs, facts.truth, facts.eager)
+    reference_kept_inputs = reference.side.inputs_equal(reference.master)
+    kept_inputs = candidate.inputs_equal(reference.master)
+    judge.side_effects(call.claim, kept_inputs, facts.claim, reference_kept_inputs)
+    if not trial.agreed:
+        raise _Disagreed(trial, judge.disagreement(trial, found, reference.protocol.agreement, where))
+    return trial
+
+
+class _Disagreed(Exception):
+    def __init__(self, trial: Trial, failure: Failure):
+        super().__init__(failure.reason)
+        self.trial, self.failure = trial, failure
+
+
+def check(reference: Reference, candidate: Side) -> Checked:
+    """Run every trial of the protocol; stop at the first that does not agree.
+
+    Raises:
+        ProblemError, MachineError: the trusted side failed.
+    """
+    result = Checked()
+    variants = reference.protocol.inputs.variants
+    for number, variant in enumerate(variants, 1):
+        facts = prepare(reference, variant)
+        where = f"trial {number} of {len(variants)} ({variant} inputs)"
+        try:
+            result.trials.append(_try_candidate(reference, candidate, facts, variant, where))
+        except _Disagreed as disagreed:
+            result.trials.append(disagreed.trial)
+            result.failure = disagreed.failure
+            break
+        except Failure as failure:
+            result.failure = failure
+            break
+    return result

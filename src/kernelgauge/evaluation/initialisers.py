@@ -1,0 +1,77 @@
+"""Random parameters on both sides alike (protocol `strict`).
+
+Under default initialisers a norm's gain is one and its bias zero, so a kernel that ignores them is right to the bit.
+While this context is open, everything PyTorch fills with a constant on construction is drawn at random instead, from
+the global generator. Reference and candidate construct under the same seed and so come out equal, even where an
+honest candidate packs or folds its weights inside `__init__`, which a `load_state_dict` afterwards would undo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules.batchnorm import _NormBase
+
+_MARK = "_kernelgauge_constant"
+
+
+def _scatter(tensor: torch.Tensor, centre: float) -> torch.Tensor:
+    """Random values around what was a constant: far enough from it that ignoring them shows."""
+    with torch.no_grad():
+        if not tensor.is_floating_point():
+            return tensor.fill_(centre)
+        noise = torch.rand(tensor.shape, dtype=torch.float32)
+        return tensor.copy_(centre + (noise - 0.5) * (abs(centre) if centre else 1.0))
+
+
+def _random_statistics(self: Any) -> None:
+    if self.track_running_stats:
+        _scatter(self.running_mean, 0.0)
+        _scatter(self.running_var, 1.0)
+        self.num_batches_tracked.zero_()
+
+
+def _marking(factory: Any) -> Any:
+    def make(*args: Any, **kwargs: Any) -> Any:
+        made = factory(*args, **kwargs)
+        setattr(made, _MARK, True)
+        return made
+
+    return make
+
+
+def _parameter_new(original: Any) -> Any:
+    def new(cls: Any, data: Any = None, requires_grad: bool = True) -> Any:
+        if cls is nn.Parameter and getattr(data, _MARK, False) and data.is_floating_point() and data.numel():
+            _scatter(data, float(data.flatten()[0]))
+        return original(cls, data, requires_grad)
+
+    return new
+
+
+@contextmanager
+def randomised() -> Iterator[None]:
+    """While open, `torch.nn`'s constant initialisers and `nn.Parameter(torch.ones/zeros/full(...))` draw at random."""
+    saved: list[tuple[Any, str, Any]] = []
+
+    def replace(owner: Any, name: str, value: Any) -> None:
+        saved.append((owner, name, owner.__dict__[name]))
+        setattr(owner, name, value)
+
+    replace(nn.init, "ones_", lambda tensor: _scatter(tensor, 1.0))
+    replace(nn.init, "zeros_", lambda tensor: _scatter(tensor, 0.0))
+    for owner in (nn.init, nn.modules.activation):  # attention imports the function by name
+        replace(owner, "constant_", lambda tensor, val: _scatter(tensor, float(val)))
+    replace(_NormBase, "reset_running_stats", _random_statistics)
+    for name in ("ones", "zeros", "full"):
+        replace(torch, name, _marking(getattr(torch, name)))
+    replace(nn.Parameter, "__new__", staticmethod(_parameter_new(nn.Parameter.__new__)))
+    try:
+        yield
+    finally:
+        for owner, name, value in reversed(saved):
+            setattr(owner, name, value)

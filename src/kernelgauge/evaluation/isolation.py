@@ -1,0 +1,124 @@
+"""The walls around a worker, put up inside the forked process before any candidate code is read.
+
+`leave_namespaces` runs in the keeper (the process between zygote and worker), `close_in` in the worker itself. Each
+returns the names of the walls that really stand; what a platform refuses is missing from that list and so from the
+record, never silently assumed:
+
+    network   own network namespace without any interface up
+    pid       own process namespace: killing the worker kills all it started
+    ipc       own System V and POSIX message namespace
+    mount     own mount table with a fresh /proc
+    files     Landlock: writing only beneath the folders of this worker
+    limits    rlimits on private memory, file size, core dumps
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+_CLONE_NEWNS = 0x00020000
+_CLONE_NEWIPC = 0x08000000
+_CLONE_NEWUSER = 0x10000000
+_CLONE_NEWPID = 0x20000000
+_CLONE_NEWNET = 0x40000000
+_MS_REC_PRIVATE = 0x4000 | 0x40000
+_MS_NOSUID_NODEV_NOEXEC = 2 | 4 | 8
+_PR_SET_PDEATHSIG = 1
+_PR_CAPBSET_DROP = 24
+_PR_SET_NO_NEW_PRIVS = 38
+_SYS_LANDLOCK_CREATE_RULESET = 444
+_SYS_LANDLOCK_ADD_RULE = 445
+_SYS_LANDLOCK_RESTRICT_SELF = 446
+# Every right of Landlock ABI 1 that changes a file or folder; reading and executing stay free.
+_WRITE_RIGHTS = (1 << 1) | sum(1 << bit for bit in range(4, 13))
+_TRUNCATE_RIGHT = 1 << 14  # since ABI 3
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when the one that forked it ends."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def leave_namespaces() -> list[str]:
+    """Leave the host's user, mount, pid, network and IPC namespaces; children are born inside the new ones."""
+    uid, gid = os.getuid(), os.getgid()
+    wanted = _CLONE_NEWUSER | _CLONE_NEWNS | _CLONE_NEWPID | _CLONE_NEWNET | _CLONE_NEWIPC
+    if _libc.unshare(wanted) != 0:
+        return []
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
+    Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+    return ["network", "pid", "ipc"]
+
+
+def _mount_own_proc() -> bool:
+    if _libc.mount(b"none", b"/", None, _MS_REC_PRIVATE, None) != 0:
+        return False
+    return bool(_libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID_NODEV_NOEXEC, None) == 0)
+
+
+def _landlock(writable: Sequence[Path]) -> bool:
+    version = _libc.syscall(_SYS_LANDLOCK_CREATE_RULESET, None, 0, 1)
+    if version < 1:
+        return False
+    rights = _WRITE_RIGHTS | (_TRUNCATE_RIGHT if version >= 3 else 0)
+    attribute = struct.pack("=Q", rights)
+    ruleset = _libc.syscall(_SYS_LANDLOCK_CREATE_RULESET, attribute, len(attribute), 0)
+    if ruleset < 0:
+        return False
+    try:
+        for path in writable:
+            folder = path.is_dir()
+            handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            granted = rights if folder else rights & ((1 << 1) | _TRUNCATE_RIGHT)
+            rule = struct.pack("=Qi", granted, handle)
+            failed = _libc.syscall(_SYS_LANDLOCK_ADD_RULE, ruleset, 1, rule, 0)
+            os.close(handle)
+            if failed:
+                return False
+        return bool(_libc.syscall(_SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0) == 0)
+    finally:
+        os.close(ruleset)
+
+
+def _drop_privileges() -> None:
+    """Give up every capability: inside a user namespace root could otherwise undo the mounts."""
+    _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    for capability in range(64):
+        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+    header = struct.pack("=Ii", 0x20080522, 0)
+    _libc.capset(header, bytes(24))
+
+
+def close_in(own_namespaces: bool, writable: Sequence[Path], memory_bytes: int | None, file_bytes: int) -> list[str]:
+    """Put up the walls that belong to the worker itself; irrevocable.
+
+    Args:
+        own_namespaces: whether `leave_namespaces` worked in the process that forked this one.
+        writable: folders and device files the worker may write to.
+        memory_bytes: limit on private memory (brk and private mappings); None leaves it open.
+        file_bytes: limit on the size of any one file it writes.
+    """
+    walls = []
+    if own_namespaces and _mount_own_proc():
+        walls.append("mount")
+    if own_namespaces:
+        _drop_privileges()
+    else:
+        _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
+    if memory_bytes is not None:
+        resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
+    walls.append("limits")
+    if _landlock([*writable, Path("/dev/null")]):
+        walls.append("files")
+    return walls

@@ -1,0 +1,92 @@
+"""What the facts of a call mean. Pure functions: no process, no clock, no file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from kernelgauge.checks.numerics import Allowance, Distance, allowance, closeness, distance
+from kernelgauge.config import Agreement
+from kernelgauge.evaluation.channel import Claim, TensorSpec
+from kernelgauge.evaluation.side import Failure
+from kernelgauge.schema import Outcome, Trial
+
+# Up to here an error looks like arithmetic in 16 bits (bfloat16 keeps 8 bits: 2**-8 = 0.004 per operation).
+_SIXTEEN_BIT = 2e-2
+
+
+def shapes(claim: Claim, expected: Sequence[TensorSpec]) -> None:
+    """Compare number, shapes and dtypes of the outputs with what the reference returned.
+
+    Raises:
+        Failure: `wrong_shape`, or `wrong_precision` where only a dtype differs.
+    """
+    got = claim.tensors
+    if len(got) != len(expected):
+        raise Failure(Outcome.WRONG_SHAPE, f"returned {len(got)} tensors where {len(expected)} are due")
+    for index, (mine, due) in enumerate(zip(got, expected, strict=True)):
+        which = f"output {index} " if len(expected) > 1 else ""
+        if mine.shape != due.shape:
+            reason = f"{which}has shape {list(mine.shape)} where {list(due.shape)} is due"
+            raise Failure(Outcome.WRONG_SHAPE, reason)
+        if mine.dtype != due.dtype:
+            reason = f"{which}has dtype {mine.dtype} where {due.dtype} is due"
+            raise Failure(Outcome.WRONG_PRECISION, reason)
+    if not claim.copied:
+        raise Failure(Outcome.REJECTED, "said its outputs fit but did not copy them out", "forged_message")
+
+
+def side_effects(claim: Claim, inputs_equal: bool, reference: Claim, reference_inputs_equal: bool) -> None:
+    """Refuse what the reference does not do itself: writing to inputs, returning views of them, one buffer for ever.
+
+    Raises:
+        Failure: `rejected`, with the rule.
+    """
+    if not inputs_equal and reference_inputs_equal:
+        raise Failure(Outcome.REJECTED, "forward changed its inputs; the reference does not", "input_mutated")
+    if claim.aliases_input and not reference.aliases_input:
+        reason = "the output shares memory with an input; the reference returns memory of its own"
+        raise Failure(Outcome.REJECTED, reason, "output_aliases_input")
+    if claim.reuses_output and not reference.reuses_output:
+        reason = "two calls returned the same memory: the second overwrote what the first had given"
+        raise Failure(Outcome.REJECTED, reason, "output_reused")
+
+
+def compare(
+    agreement: Agreement,
+    variant: str,
+    outputs: Sequence[torch.Tensor],
+    truth: Sequence[torch.Tensor],
+    eager: Distance,
+) -> tuple[Trial, Distance]:
+    """One trial: the outputs against the truth, under the protocol's rule."""
+    if agreement.rule == "allclose":
+        found, allowed = closeness(outputs, truth, agreement), Allowance(1.0, 1.0)
+    else:
+        found, allowed = distance(outputs, truth), allowance(agreement, eager)
+    trial = Trial(
+        variant=variant,
+        error=found.rms,
+        worst=found.worst,
+        allowed=allowed.rms,
+        reference_error=eager.rms,
+        reference_worst=eager.worst,
+        agreed=allowed.accepts(found),
+    )
+    return trial, found
+
+
+def disagreement(trial: Trial, found: Distance, agreement: Agreement, where: str) -> Failure:
+    """Why a trial that did not agree failed: a wrong value, or the right one in too few bits."""
+    if not math.isfinite(found.rms):
+        return Failure(Outcome.WRONG_VALUE, f"{where}: {found.where}")
+    if agreement.rule == "allclose":
+        reason = f"{where}: {found.where}; {found.rms:.3g} times the tolerance"
+        return Failure(Outcome.WRONG_VALUE, reason)
+    size = f"relative error {found.rms:.2g} (worst element {found.worst:.2g}) where {trial.allowed:.2g} is allowed"
+    if found.rms <= _SIXTEEN_BIT and found.worst <= 10 * _SIXTEEN_BIT:
+        reason = f"{where}: {size}; an error of this size is typical of TF32, float16 or bfloat16 arithmetic"
+        return Failure(Outcome.WRONG_PRECISION, reason)
+    return Failure(Outcome.WRONG_VALUE, f"{where}: {size}; {found.where}")

@@ -1,0 +1,326 @@
+"""The parent's handles on the zygote and on the processes forked from it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+from kernelgauge.backends.base import search_path
+from kernelgauge.config import Settings
+from kernelgauge.errors import MachineError
+from kernelgauge.evaluation.channel import LARGEST_MESSAGE, Claim, parse_claim, receive, send
+from kernelgauge.hardware import memory_bytes
+
+_SETUP_SECONDS = 60.0
+_LOG_BYTES = 32 * 1024
+
+
+class WorkerEnded(Exception):
+    """The worker ended before it answered; `status` as in `os.waitstatus_to_exitcode` (negative: a signal)."""
+
+    def __init__(self, status: int):
+        super().__init__(f"worker ended with status {status}")
+        self.status = status
+
+
+class WorkerTimedOut(Exception):
+    """The worker did not answer in time and was killed."""
+
+
+class ProtocolBroken(Exception):
+    """The worker sent something that is not a well-formed claim of the expected kind, and was killed."""
+
+
+class Zygote:
+    """The process that forks sealed workers; started on first use, restarted if it dies."""
+
+    def __init__(self, settings: Settings):
+        self.settings = settings
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+        self._lock = threading.Lock()
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # The zygote's own environment is what every worker could read in /proc: only what it needs, no keys.
+        environment = {
+            "PATH": search_path(),
+            "LANG": "C.UTF-8",
+            "HOME": "/nonexistent",
+            "OMP_NUM_THREADS": str(self.settings.threads),
+            "OPENBLAS_NUM_THREADS": "1",
+            # Freed memory stays with the process, as it does with the caching allocator on a GPU: otherwise every
+            # output above 32 MiB costs a page fault per 4 KiB in every call, three times the kernel itself.
+            "MALLOC_MMAP_MAX_": "0",
+            "MALLOC_TRIM_THRESHOLD_": str(2**46),
+        }
+        for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "PYTHONPATH"):
+            if name in os.environ:
+                environment[name] = os.environ[name]
+        self._process = subprocess.Popen(
+            [sys.executable, "-u", "-m", "kernelgauge.evaluation.zygote", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            cwd="/",
+        )
+        theirs.close()
+        ours.settimeout(_SETUP_SECONDS)
+        try:
+            receive(ours)
+        except (EOFError, OSError) as error:
+            raise MachineError(f"the worker zygote did not start: {error}") from error
+        self._socket = ours
+
+    def fork(self, request: dict[str, Any], descriptors: list[int]) -> None:
+        """Fork one worker; its channel, status pipe and log are `descriptors`, in this order."""
+        with self._lock:
+            if self._process is None or self._process.poll() is not None:
+                self._start()
+            assert self._socket is not None
+            try:
+                send(self._socket, request, descriptors)
+            except OSError as error:
+                raise MachineError(f"the worker zygote is gone: {error}") from error
+
+    def close(self) -> None:
+        """End the zygote and with it every process forked from it."""
+        with self._lock:
+            if self._socket is not None:
+                self._socket.close()
+                self._socket = None
+            if self._process is not None:
+                self._process.kill()
+                self._process.wait()
+                self._process = None
+
+
+class WorkerProcess:
+    """One forked process, its scratch folder, and the channel to it; a context manager that leaves nothing behind.
+
+    Args:
+        role: `worker` runs a candidate or the reference, `oracle` the problem's own trusted code.
+        environment: variables beside the scrubbed minimum; `{scratch}` in a value is replaced.
+        sealed: whether the walls of `isolation` go up.
+    """
+
+    def __init__(
+        self,
+        zygote: Zygote,
+        role: Literal["worker", "oracle"],
+        device: str = "cpu",
+        environment: dict[str, str] | None = None,
+        sealed: bool = True,
+        writable: tuple[Path, ...] = (),
+    ):
+        settings = zygote.settings
+        root = settings.cache / "scratch"
+        root.mkdir(parents=True, exist_ok=True)
+        self.scratch = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=root))
+        for name in ("home", "tmp"):
+            (self.scratch / name).mkdir()
+        self._log = self.scratch / "log.txt"
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._status, status_out = os.pipe()
+        self._exit: int | None = None
+        self._pid = self._holder = 0
+        self._killed = False
+        self._frozen = False
+        log = os.open(self._log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+        request = {
+            "role": role,
+            "scratch": str(self.scratch),
+            "threads": settings.threads,
+            "sealed": sealed,
+            "writable": [str(path) for path in writable],
+            "memory_bytes": self._memory_limit(settings) if device == "cpu" and sealed else None,
+            "file_bytes": int(settings.limits.file_gb * 2**30),
+            "environment": self._environment(settings, environment or {}),
+        }
+        try:
+            zygote.fork(request, [theirs.fileno(), status_out, log])
+            born = self._read_status(_SETUP_SECONDS)
+            self._pid, self._holder = born["pid"], born["holder"]
+            self.walls = self.receive("ready", _SETUP_SECONDS).walls
+        except (WorkerEnded, WorkerTimedOut, ProtocolBroken, TimeoutError, OSError) as error:
+            printed = self.log()
+            self.close()
+            raise MachineError(f"a worker process could not be set up ({error}): {printed[-2000:]}") from error
+        finally:
+            for descriptor in (status_out, log):
+                os.close(descriptor)
+            theirs.close()
+
+    @staticmethod
+    def _memory_limit(settings: Settings) -> int:
+        if settings.limits.memory_gb is not None:
+            return int(settings.limits.memory_gb * 2**30)
+        return memory_bytes() // 2
+
+    def _environment(self, settings: Settings, extra: dict[str, str]) -> dict[str, str]:
+        base = {
+            "PATH": search_path(),
+            "LANG": "C.UTF-8",
+            "HOME": "{scratch}/home",
+            "TMPDIR": "{scratch}/tmp",
+            "TORCH_EXTENSIONS_DIR": "{scratch}/torch_extensions",
+            "TORCHINDUCTOR_CACHE_DIR": "{scratch}/inductor",
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",
+            "OMP_NUM_THREADS": str(settings.threads),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"):
+            if name in os.environ:
+                base[name] = os.environ[name]
+        merged = base | extra
+        return {name: value.replace("{scratch}", str(self.scratch)) for name, value in merged.items()}
+
+    def ask(self, do: str, seconds: float, answer: str, descriptors: list[int] | None = None, **fields: Any) -> Claim:
+        """Send one command and wait for its answer; `failed` is an answer too.
+
+        Raises:
+            WorkerEnded, WorkerTimedOut, ProtocolBroken: see there.
+        """
+        self.tell(do, descriptors, **fields)
+        return self.receive(answer, seconds)
+
+    def tell(self, do: str, descriptors: list[int] | None = None, **fields: Any) -> None:
+        """Send one command without waiting."""
+        try:
+            send(self._channel, {"do": do, **fields}, descriptors)
+        except OSError:
+            raise WorkerEnded(self._wait(5.0)) from None
+
+    def receive_raw(self, seconds: float) -> bytes:
+        """The next message as bytes, read but not looked at, so that parsing stays outside a timed bracket."""
+        ready, _, _ = select.select([self._channel], [], [], seconds)
+        if not ready:
+            self.kill()
+            raise WorkerTimedOut
+        try:
+            raw = self._channel.recv(LARGEST_MESSAGE)
+        except ConnectionResetError:
+            raw = b""
+        if not raw:
+            raise WorkerEnded(self._wait(5.0))
+        return raw
+
+    def parse(self, raw: bytes, answer: str) -> Claim:
+        """A claim from `raw` of the kind expected next; anything else ends the worker."""
+        try:
+            claim = parse_claim(raw)
+        except ValueError as error:
+            self.kill()
+            raise ProtocolBroken(f"not a well-formed message: {str(error)[:300]}") from error
+        if claim.event not in (answer, "failed"):
+            self.kill()
+            raise ProtocolBroken(f"said {claim.event!r} where {answer!r} was due")
+        return claim
+
+    def receive(self, answer: str, seconds: float) -> Claim:
+        """The next claim; see `ask`."""
+        return self.parse(self.receive_raw(seconds), answer)
+
+    def freeze(self) -> None:
+        """Stop every thread of the worker; a no-op if it is gone."""
+        self._signal(signal.SIGSTOP)
+        self._frozen = True
+
+    def thaw(self) -> None:
+        """Let the worker go on."""
+        self._signal(signal.SIGCONT)
+        self._frozen = False
+
+    def kill(self) -> None:
+        """End the worker now; inside a process namespace all it started ends with it."""
+        self._killed = True
+        self._signal(signal.SIGKILL)
+        if self._holder and self._exit is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._holder, signal.SIGKILL)
+
+    @property
+    def killed_by_us(self) -> bool:
+        return self._killed
+
+    def log(self) -> str:
+        """The end of what the worker printed."""
+        try:
+            with self._log.open("rb") as handle:
+                handle.seek(max(0, self._log.stat().st_size - _LOG_BYTES))
+                return handle.read(_LOG_BYTES).decode(errors="replace")
+        except OSError:
+            return ""
+
+    def _signal(self, number: int) -> None:
+        # The keeper reaps the worker and says so on the status pipe; without that word the pid is still its own.
+        if self._pid and self._poll_exit() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._pid, number)
+
+    def _poll_exit(self) -> int | None:
+        if self._exit is None and select.select([self._status], [], [], 0)[0]:
+            self._wait(0.1)
+        return self._exit
+
+    def _read_status(self, seconds: float) -> dict[str, int]:
+        ready, _, _ = select.select([self._status], [], [], seconds)
+        if not ready:
+            raise TimeoutError("no word from the keeper")
+        line = bytearray()
+        while not line.endswith(b"\n"):
+            byte = os.read(self._status, 1)
+            if not byte:
+                raise MachineError("a worker's keeper was killed from outside")
+            line += byte
+        return dict(json.loads(line))
+
+    def _wait(self, seconds: float) -> int:
+        """How the worker ended, waiting for it that long and then killing it."""
+        if self._exit is None:
+            try:
+                self._exit = self._read_status(seconds)["status"]
+            except TimeoutError:
+                if not self._killed:
+                    self._killed = True
+                    os.killpg(self._pid, signal.SIGKILL)
+                self._exit = self._read_status(30.0)["status"]
+            except MachineError:
+                self._exit = -signal.SIGKILL
+                raise
+        return self._exit
+
+    def close(self) -> None:
+        """End the worker, wait until it is gone, delete its scratch folder."""
+        self.kill()
+        self._channel.close()
+        if self._pid:
+            deadline = time.monotonic() + 30
+            while self._exit is None and time.monotonic() < deadline:
+                with contextlib.suppress(MachineError, TimeoutError):
+                    self._wait(1.0)
+        if self._status >= 0:
+            os.close(self._status)
+            self._status = -1
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def __enter__(self) -> WorkerProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

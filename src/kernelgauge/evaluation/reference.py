@@ -1,0 +1,194 @@
+"""The trusted side of one evaluation: inputs, expected outputs, and the reference in a worker of its own."""
+
+from __future__ import annotations
+
+import random
+import secrets
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from kernelgauge.checks.numerics import Distance, distance
+from kernelgauge.config import PUBLIC_SEED, Protocol
+from kernelgauge.errors import MachineError, ProblemError
+from kernelgauge.evaluation.channel import Claim, TensorSpec
+from kernelgauge.evaluation.process import ProtocolBroken, WorkerEnded, WorkerProcess, WorkerTimedOut, Zygote
+from kernelgauge.evaluation.regions import Region, lay_out, size_of
+from kernelgauge.evaluation.side import Failure, Side, Source, last_line
+from kernelgauge.schema import Problem
+
+# Above this, the float64 run computed something else (other random draws), not the same thing more exactly.
+_SAME_COMPUTATION = 1e-2
+
+
+class Seeds:
+    """Seeds for one evaluation: drawn from the system's entropy and never told to a worker, or the published one."""
+
+    def __init__(self, secret: bool):
+        self._random: random.Random | None = random.Random(secrets.randbits(128)) if secret else None
+        self._count = 0
+
+    def next(self) -> int:
+        """The next seed."""
+        if self._random is not None:
+            return self._random.randrange(2**62)
+        self._count += 1
+        return PUBLIC_SEED + self._count - 1
+
+
+class Reference:
+    """A problem ready to judge against: draws inputs, knows the right outputs, runs the reference as a `Side`.
+
+    Raises (from `open` and every method):
+        ProblemError: the reference itself fails; a candidate cannot be judged against it.
+    """
+
+    def __init__(self, zygote: Zygote, problem: Problem, protocol: Protocol, device: str):
+        self._zygote = zygote
+        self.problem = problem
+        self.protocol = protocol
+        self.device = device
+        self.input_seeds = Seeds(protocol.inputs.seeds == "secret")
+        self.weight_seed = Seeds(protocol.parameters.seed == "secret").next()
+        self.randomise = protocol.parameters.initialisation == "randomised"
+        self.precise = protocol.agreement.rule == "oracle"
+        self.notes: list[str] = []
+        self.init: Any = None
+        self.arguments: list[Any] = []
+        self.call_seed = 0
+        self.last_claim = Claim(event="done")
+        self.master: Region
+        self._truth: Region
+        self._truth_specs: list[TensorSpec] = []
+        self.expected: list[TensorSpec] = []
+        self._oracle: WorkerProcess | None = None
+        self.side = Side(zygote, Source(problem.source, "Model", "torch"), device)
+
+    def open(self) -> None:
+        """Start oracle and reference worker, and learn shapes from a first draw."""
+        oracle = self._oracle = WorkerProcess(self._zygote, "oracle", self.device, sealed=False)
+        path = oracle.scratch / "problem.py"
+        path.write_text(self.problem.source)
+        described = self._tell("open", "described", path=str(path), seed=1, domains=dict(self.problem.domains))
+        self.init = described.data["init"]
+        inputs = [TensorSpec(**spec) for spec in described.data["inputs"]]
+        self._construct_oracle()
+        first = self._tell("expect", "done", seed=1)
+        self._truth_specs = list(first.tensors)
+        self.master = Region.create(size_of(inputs))
+        self._truth = Region.create(size_of(self._truth_specs))
+        self._tell(
+            "attach",
+            "staged",
+            descriptors=[self.master.descriptor, self._truth.descriptor],
+            sizes=[self.master.size, self._truth.size],
+        )
+        try:
+            self.side.open(self.init, self.weight_seed, self.randomise)
+            self._learn_outputs()
+        except Failure as failure:
+            raise ProblemError(f"problem {self.problem.key}: the reference fails: {failure.reason}") from failure
+
+    def _construct_oracle(self) -> None:
+        assert self._oracle is not None
+        save = str(self._oracle.scratch / "state.pt")
+        fields = {"init": self.init, "seed": self.weight_seed, "randomise": self.randomise, "save": save}
+        self._tell("construct", "constructed", precise=self.precise, **fields)
+        if not self.precise:
+            return
+        try:
+            self._tell("expect", "done", seed=1)
+        except ProblemError as error:
+            self.notes.append(f"no float64 oracle ({error}): eager in working precision stands in")
+            self._without_float64()
+
+    def _without_float64(self) -> None:
+        assert self._oracle is not None
+        save = str(self._oracle.scratch / "state.pt")
+        fields = {"init": self.init, "seed": self.weight_seed, "randomise": self.randomise, "save": save}
+        self.precise = False
+        self._tell("construct", "constructed", precise=False, **fields)
+
+    def _learn_outputs(self) -> None:
+        """One call of the reference without an output region: shapes and dtypes in the working precision."""
+        self.side.attach(self.master.size, [])
+        self.draw("own")
+        self.side.stage(self.arguments, self.master, self.call_seed)
+        claim = self.side.call().claim
+        shapes = [(spec.shape, spec.dtype) for spec in claim.tensors]
+        self.expected = lay_out(shapes)
+        self.side.attach(self.master.size, self.expected)
+        if self.precise:
+            outputs, truth = self.answer(), self.truth()
+            if distance(outputs, truth).rms > _SAME_COMPUTATION:
+                self.notes.append("the float64 run draws other random numbers: eager in working precision stands in")
+                self._without_float64()
+
+    def draw(self, variant: str) -> None:
+        """Draw the inputs of the next call into `master`."""
+        drawn = self._tell("draw", "drawn", seed=self.input_seeds.next(), variant=variant)
+        self.arguments = drawn.data["arguments"]
+        self.call_seed = self.input_seeds.next() if self.protocol.inputs.seeds == "secret" else PUBLIC_SEED
+
+    def truth(self) -> list[torch.Tensor]:
+        """The right outputs for the inputs just drawn: float64 where there is a float64 oracle."""
+        self._tell("expect", "done", seed=self.call_seed)
+        return [view.clone() for view in self._truth.tensors(self._truth_specs)]
+
+    def answer(self) -> list[torch.Tensor]:
+        """What eager PyTorch answers in the working precision, from the reference's own worker."""
+        try:
+            self.side.stage(self.arguments, self.master, self.call_seed)
+            self.last_claim = self.side.call(watch=True).claim
+        except Failure as failure:
+            raise ProblemError(f"problem {self.problem.key}: the reference fails: {failure.reason}") from failure
+        return self.side.snapshot()
+
+    def given(self) -> list[torch.Tensor]:
+        """The tensors among the inputs just drawn."""
+        specs = [TensorSpec(**argument["tensor"]) for argument in self.arguments if "tensor" in argument]
+        return [tensor.clone() for tensor in self.master.tensors(specs)]
+
+    def eager_distance(self, answer: list[torch.Tensor], truth: list[torch.Tensor]) -> Distance:
+        """Eager's own error; zero where eager itself stands in for the oracle."""
+        return distance(answer, truth) if self.precise else Distance(0.0, 0.0)
+
+    def state(self) -> bytes:
+        """The reference's parameters as `torch.save` writes them, for candidates that construct in another order."""
+        assert self._oracle is not None
+        return Path(self._oracle.scratch / "state.pt").read_bytes()
+
+    def _tell(self, do: str, answer: str, **fields: Any) -> Claim:
+        assert self._oracle is not None
+        try:
+            claim = self._oracle.ask(do, self._zygote.settings.limits.load_seconds, answer, **fields)
+        except WorkerTimedOut as error:
+            raise ProblemError(f"problem {self.problem.key}: {do} took too long on this machine") from error
+        except WorkerEnded as error:
+            if error.status == -9:
+                raise MachineError(f"the oracle of problem {self.problem.key} was killed from outside") from error
+            raise ProblemError(
+                f"problem {self.problem.key}: its own code ended the process (status {error.status}) in {do}"
+            ) from error
+        except ProtocolBroken as error:
+            raise ProblemError(f"problem {self.problem.key}: {error}") from error
+        if claim.event == "failed":
+            raise ProblemError(f"problem {self.problem.key}: {do}: {last_line(claim.message)}")
+        return claim
+
+    def close(self) -> None:
+        """End both processes and give their memory back."""
+        self.side.close()
+        if self._oracle is not None:
+            self._oracle.close()
+        for region in (getattr(self, "master", None), getattr(self, "_truth", None)):
+            if region is not None:
+                region.close()
+
+    def __enter__(self) -> Reference:
+        self.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,227 @@
+"""One candidate, from source to record: build, check, time, judge.
+
+The trusted parent. It never executes problem or candidate code itself; it forks processes for both, moves bytes,
+compares, keeps the clock, and writes the record.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from kernelgauge.backends.cache import BuildCache, build_key
+from kernelgauge.backends.registry import backend_named
+from kernelgauge.checks.numerics import Distance
+from kernelgauge.config import Protocol
+from kernelgauge.errors import MachineError
+from kernelgauge.evaluation.admission import Admissions
+from kernelgauge.evaluation.build import build_candidate
+from kernelgauge.evaluation.check import Checked, check
+from kernelgauge.evaluation.measure import measure
+from kernelgauge.evaluation.process import Zygote
+from kernelgauge.evaluation.reference import Reference
+from kernelgauge.evaluation.side import Failure, Side, Source
+from kernelgauge.schema import Candidate, Environment, Evaluation, Outcome, Problem, Timing
+
+_ATTEMPTS = 2
+
+
+@dataclass
+class Job:
+    """One evaluation under way: what is judged, by which rules, and what is known so far."""
+
+    problem: Problem
+    candidate: Candidate
+    protocol: Protocol
+    device: str
+    environment: Environment
+    build_dir: Path | None = None
+    checked: Checked | None = None
+    timing: Timing | None = None
+    failure: Failure | None = None
+    route: Literal["seed", "state_dict"] = "seed"
+    trivial: tuple[str, ...] = ()
+    walls: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    log: str = ""
+
+    @contextlib.contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time spent inside to the stage's account."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - started, 3)
+
+    @property
+    def source(self) -> Source:
+        return Source(self.candidate.source, "ModelNew", self.candidate.backend, self.build_dir)
+
+
+@dataclass(frozen=True)
+class Built:
+    """A finished build: its folder (None where the backend has nothing to build), whether it was made just now."""
+
+    folder: Path | None
+    made: bool
+    log: str
+
+
+class Supervisor:
+    """Judges candidates on this machine; every method leaves no process and no file of a candidate behind."""
+
+    def __init__(self, zygote: Zygote, builds: BuildCache, admissions: Admissions):
+        self._zygote = zygote
+        self._builds = builds
+        self._admissions = admissions
+
+    def prepare(self, job: Job) -> None:
+        """Build and check; may run beside others. What the candidate does wrong ends up in `job.failure`.
+
+        Raises:
+            ProblemError: the reference itself fails.
+            MachineError: the machine failed twice.
+        """
+        with job.stage("admit"):
+            _retried(lambda: self._admit(job))
+        try:
+            with job.stage("build"):
+                self._build(job)
+            with job.stage("check"):
+                _retried(lambda: self._check(job))
+        except Failure as failure:
+            job.failure = failure
+
+    def time(self, job: Job) -> None:
+        """Time a candidate that passed its checks; must run alone on its device."""
+        if job.failure is not None:
+            return
+        try:
+            with job.stage("time"):
+                _retried(lambda: self._time(job))
+        except Failure as failure:
+            job.failure = failure
+
+    def trivial(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> tuple[str, ...]:
+        """Work-skipping answers this protocol would accept on this problem; see `Admissions`."""
+        return self._admissions.trivial(problem, protocol, device, environment)
+
+    def _admit(self, job: Job) -> None:
+        job.trivial = self.trivial(job.problem, job.protocol, job.device, job.environment)
+
+    def build(self, candidate: Candidate, device: str) -> Built:
+        """Compile a candidate into the cache, or find it there.
+
+        Raises:
+            Failure: the candidate does not build.
+            MachineError: the build process was killed from outside.
+        """
+        backend = backend_named(candidate.backend)
+        if not backend.compiles:
+            return Built(None, False, "")
+        log = ""
+
+        def make(staging: Path) -> None:
+            nonlocal log
+            log = build_candidate(self._zygote, candidate, device, staging)
+
+        folder, made = self._builds.build(build_key(candidate, backend), make)
+        return Built(folder, made, log)
+
+    def _build(self, job: Job) -> None:
+        built = self.build(job.candidate, job.device)
+        job.build_dir, job.log = built.folder, built.log
+
+    @contextlib.contextmanager
+    def _both_sides(self, job: Job) -> Iterator[tuple[Reference, Side]]:
+        candidate = Side(self._zygote, job.source, job.device)
+        with Reference(self._zygote, job.problem, job.protocol, job.device) as reference:
+            try:
+                state = reference.state() if job.route == "state_dict" else None
+                candidate.open(reference.init, reference.weight_seed, reference.randomise, state)
+                job.walls = candidate.process.walls
+                candidate.attach(reference.master.size, reference.expected)
+                yield reference, candidate
+            finally:
+                if hasattr(candidate, "process"):
+                    job.log = (job.log + candidate.process.log())[-16_000:]
+                candidate.close()
+                job.notes = list(dict.fromkeys([*job.notes, *reference.notes]))
+
+    def _check(self, job: Job) -> None:
+        with self._both_sides(job) as (reference, candidate):
+            checked = check(reference, candidate)
+        if checked.failure is not None and checked.failure.outcome is Outcome.WRONG_VALUE and job.route == "seed":
+            checked = self._check_by_state(job, checked)
+        job.checked = checked
+        if checked.failure is not None:
+            raise checked.failure
+
+    def _check_by_state(self, job: Job, by_seed: Checked) -> Checked:
+        """The second route to equal parameters, for constructors that draw in another order than the reference's."""
+        job.route = "state_dict"
+        try:
+            with self._both_sides(job) as (reference, candidate):
+                by_state = check(reference, candidate)
+        except Failure:  # names or shapes differ: this route says nothing about the candidate
+            by_state = None
+        if by_state is not None and by_state.failure is None:
+            return by_state
+        job.route = "seed"
+        return by_seed
+
+    def _time(self, job: Job) -> None:
+        assert job.checked is not None
+        own = [t for t in job.checked.trials if t.variant == "own"] or job.checked.trials
+        eager = Distance(max(t.reference_error for t in own), max(t.reference_worst for t in own))
+        with self._both_sides(job) as (reference, candidate):
+            job.timing = measure(reference, candidate, eager)
+
+    @staticmethod
+    def record(job: Job) -> Evaluation:
+        """The record of a job that has gone through `prepare` and `time`."""
+        problem, candidate, failure = job.problem, job.candidate, job.failure
+        checked = job.checked or Checked()
+        return Evaluation(
+            problem=problem.key,
+            level=problem.level,
+            problem_name=problem.name,
+            problem_digest=problem.digest,
+            sizes=problem.sizes,
+            contestant=candidate.contestant,
+            sample=candidate.sample,
+            backend=candidate.backend,
+            candidate_digest=candidate.digest,
+            protocol=job.protocol.name,
+            protocol_digest=job.protocol.digest,
+            device=job.device,
+            environment=job.environment,
+            isolation=job.walls,
+            outcome=failure.outcome if failure else Outcome.PASSED,
+            reason=failure.reason if failure else "",
+            rule=failure.rule if failure else None,
+            route=job.route,
+            trials=tuple(checked.trials),
+            trivial=job.trivial,
+            counts=not job.trivial or job.protocol.score.weak_problems == "counted",
+            timing=None if failure else job.timing,
+            notes=tuple(job.notes),
+            seconds=job.seconds,
+            log=job.log,
+        )
+
+
+def _retried(attempt: Callable[[], None]) -> None:
+    """Run once more after a machine failure; a second one is the caller's to handle."""
+    for left in reversed(range(_ATTEMPTS)):
+        try:
+            return attempt()
+        except MachineError:
+            if not left:
+                raise

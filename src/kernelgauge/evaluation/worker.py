@@ -1,0 +1,179 @@
+"""The sealed worker: loads one candidate, constructs it, runs forward when told, copies the outputs out.
+
+This is the candidate's process. Nothing here is trusted once `load` has run: the parent believes only the bytes in
+the output region, compared after they were copied away, and its own clock. What the worker reports beside them
+(aliasing, its own time) may accuse, never acquit. It gets the constructor's arguments, a weight seed and inputs;
+never an expected output, a later seed, or the reference.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sys
+import time
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from kernelgauge.backends.registry import backend_named
+from kernelgauge.evaluation.arguments import decode
+from kernelgauge.evaluation.channel import LARGEST_TEXT, TensorSpec, receive, send
+from kernelgauge.evaluation.initialisers import randomised
+from kernelgauge.evaluation.regions import Region, dtype_name
+
+_OUT_OF_MEMORY = (
+    "can't allocate memory",
+    "not enough memory",
+    "out of memory",
+    "bad_alloc",
+    "Cannot allocate",
+)
+
+
+def flatten(outputs: Any) -> list[torch.Tensor]:
+    """The tensors of a forward's result in order: a tensor, or nested tuples, lists and dicts of tensors.
+
+    Python numbers become 0-dim tensors. Raises TypeError for anything else.
+    """
+    if isinstance(outputs, torch.Tensor):
+        return [outputs]
+    if isinstance(outputs, bool | int | float):
+        return [torch.tensor(outputs)]
+    if isinstance(outputs, tuple | list):
+        return [tensor for item in outputs for tensor in flatten(item)]
+    if isinstance(outputs, dict):
+        return [tensor for item in outputs.values() for tensor in flatten(item)]
+    if outputs is None:
+        raise TypeError("forward returned None")
+    raise TypeError(f"forward returned a {type(outputs).__name__}, not tensors")
+
+
+def failure(stage: str, error: BaseException) -> dict[str, Any]:
+    """The claim that describes an exception of the candidate's."""
+    text = "".join(traceback.format_exception(error))[-LARGEST_TEXT // 4 :]
+    summary = f"{type(error).__name__}: {error}"
+    memory = isinstance(error, MemoryError) or any(mark in summary for mark in _OUT_OF_MEMORY)
+    kind = "OutOfMemory" if memory else type(error).__name__
+    return {"event": "failed", "stage": stage, "kind": kind[:200], "message": text}
+
+
+def _span(tensor: torch.Tensor) -> tuple[int, int]:
+    storage = tensor.untyped_storage()
+    return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+
+
+def overlap(tensors: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
+    """Whether any of `tensors` shares memory with the elements of any of `others`."""
+    for tensor in tensors:
+        start, end = _span(tensor)
+        for other in others:
+            first = other.data_ptr()
+            if other.numel() and start < first + other.numel() * other.element_size() and first < end:
+                return True
+    return False
+
+
+class Bench:
+    """What one worker holds: the candidate's module and model, its regions, its staged arguments."""
+
+    def __init__(self) -> None:
+        self.module: ModuleType | None = None
+        self.model: Any = None
+        self.device = torch.device("cpu")
+        self.dtype = torch.float32
+        self.inputs: Region | None = None
+        self.outputs: Region | None = None
+        self.targets: list[torch.Tensor] = []
+        self.arguments: list[Any] = []
+        self.previous: list[torch.Tensor] = []
+
+    def load(self, path: str, backend: str, build_dir: str | None, attribute: str) -> dict[str, Any]:
+        self.module = backend_named(backend).load(Path(path), Path(build_dir) if build_dir else None)
+        if not isinstance(getattr(self.module, attribute, None), type):
+            raise AttributeError(f"the file defines no class {attribute}")
+        return {"event": "loaded"}
+
+    def build(self, path: str, backend: str, build_dir: str) -> dict[str, Any]:
+        backend_named(backend).build(Path(path), Path(build_dir))
+        return {"event": "loaded"}
+
+    def construct(
+        self, attribute: str, init: Any, seed: int, randomise: bool, device: str, state: str | None
+    ) -> dict[str, Any]:
+        self.device = torch.device(device)
+        torch.manual_seed(seed)
+        with randomised() if randomise else contextlib.nullcontext(), torch.no_grad():
+            model = getattr(self.module, attribute)(*decode(init))
+        if state is not None:
+            model.load_state_dict(torch.load(state, weights_only=True))
+        self.model = model.to(self.device)
+        return {"event": "constructed"}
+
+    def attach(self, sizes: list[int], expected: list[dict[str, Any]], descriptors: list[int]) -> dict[str, Any]:
+        self.inputs = Region(descriptors[0], sizes[0])
+        self.outputs = Region(descriptors[1], sizes[1])
+        self.targets = self.outputs.tensors([TensorSpec(**spec) for spec in expected])
+        return {"event": "staged"}
+
+    def stage(self, arguments: list[Any], seed: int) -> dict[str, Any]:
+        """Take the next call's arguments: views of the input region on a CPU, uploads on a GPU."""
+        assert self.inputs is not None
+        self.arguments = []
+        for argument in arguments:
+            if "tensor" in argument:
+                (tensor,) = self.inputs.tensors([TensorSpec(**argument["tensor"])])
+                self.arguments.append(tensor.to(self.device))
+            else:
+                self.arguments.append(decode(argument["value"]))
+        torch.manual_seed(seed)
+        self._synchronise()
+        return {"event": "staged"}
+
+    def forward(self, watch: bool) -> dict[str, Any]:
+        """One call: run, wait for the device, copy the outputs out. With `watch`, look for aliasing too."""
+        start = time.perf_counter_ns()
+        with torch.no_grad():
+            result = self.model(*self.arguments)
+        self._synchronise()
+        ended = time.perf_counter_ns()
+        outputs = flatten(result)
+        metadata = [{"shape": list(t.shape), "dtype": dtype_name(t.dtype)} for t in outputs]
+        copied = [(list(t.shape), t.dtype) for t in self.targets] == [(list(t.shape), t.dtype) for t in outputs]
+        if copied:
+            for target, output in zip(self.targets, outputs, strict=True):
+                target.copy_(output)
+        claim = {"event": "done", "tensors": metadata, "copied": copied, "forward_ns": ended - start}
+        if watch:
+            given = [a for a in self.arguments if isinstance(a, torch.Tensor)]
+            claim["aliases_input"] = overlap(outputs, given)
+            claim["reuses_output"] = overlap(outputs, self.previous)
+            self.previous = [t for t in outputs if t.numel()]
+        else:
+            self.previous = []
+        return claim
+
+    def _synchronise(self) -> None:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+
+
+def serve(channel: socket.socket) -> None:
+    """Answer commands until the parent hangs up; an exception of the candidate's becomes a `failed` claim."""
+    bench = Bench()
+    while True:
+        command, descriptors = receive(channel)
+        stage = command.pop("do")
+        try:
+            if descriptors:
+                command["descriptors"] = descriptors
+            claim = getattr(bench, stage)(**command)
+        except BaseException as error:  # the boundary between candidate and record, SystemExit included
+            claim = failure(stage, error)
+        if stage != "forward":
+            sys.stdout.flush()
+            sys.stderr.flush()
+        send(channel, claim)

@@ -1,0 +1,130 @@
+"""The zygote: a process that has imported torch once and forks a sealed worker on request.
+
+It never reads a problem or a candidate, never touches CUDA and starts no thread, so every fork is as good as a
+fresh process and takes milliseconds instead of seconds. Between zygote and worker stands a keeper, which owns the
+worker's namespaces, waits for it and reports how it ended on a pipe the worker cannot write to.
+
+    parent ── requests ──> zygote ── fork ──> keeper ── fork ──> worker
+       ^────────────────── exit status ─────────┘                  │
+       ^────────────────── claims ─────────────────────────────────┘
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from kernelgauge.evaluation import isolation, oracle, worker
+from kernelgauge.evaluation.channel import receive, send
+
+_ROLES = {"worker": worker.serve, "oracle": oracle.serve}
+_EXIT_SETUP_FAILED = 97
+
+
+def _enter(request: dict[str, Any], own_namespaces: bool, channel: socket.socket, log: int) -> list[str]:
+    """Turn the freshly forked process into the one the request describes; returns the walls that stand."""
+    scratch = Path(request["scratch"])
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.closerange(3, channel.fileno())
+    os.closerange(channel.fileno() + 1, 1024)
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    os.chdir(scratch)
+    sys.path[:] = [entry for entry in sys.path if entry]
+    torch.set_num_threads(request["threads"])
+    if not request["sealed"]:
+        return []
+    writable = [scratch, *(Path(path) for path in request["writable"])]
+    return isolation.close_in(own_namespaces, writable, request["memory_bytes"], request["file_bytes"])
+
+
+def _become(request: dict[str, Any], own_namespaces: bool, outer_walls: list[str], channel_fd: int, log: int) -> None:
+    isolation.die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        channel = socket.socket(fileno=channel_fd)
+        walls = outer_walls + _enter(request, own_namespaces, channel, log)
+        send(channel, {"event": "ready", "walls": walls})
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(_EXIT_SETUP_FAILED)
+    try:
+        _ROLES[request["role"]](channel)
+    except (EOFError, BrokenPipeError):
+        pass
+    os._exit(0)
+
+
+def _hold_namespace() -> None:
+    """First process of a namespace: sleeps, reaps orphans, and takes everything with it when it is killed."""
+    isolation.die_with_parent()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    os.closerange(0, 1024)
+    while True:
+        signal.pause()
+
+
+def _keep(request: dict[str, Any], channel_fd: int, status_fd: int, log: int) -> None:
+    """Fork the worker inside its namespaces, wait for it, report how it ended.
+
+    The worker is not the namespace's first process: that one ignores signals such as its own abort().
+    """
+    os.setsid()
+    isolation.die_with_parent()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    walls = isolation.leave_namespaces() if request["sealed"] else []
+    holder = os.fork() if walls else 0
+    if walls and holder == 0:
+        _hold_namespace()
+    pid = os.fork()
+    if pid == 0:
+        os.close(status_fd)
+        os.setpgid(0, 0)
+        _become(request, bool(walls), walls, channel_fd, log)
+    os.close(channel_fd)
+    os.write(status_fd, json.dumps({"pid": pid, "holder": holder}).encode() + b"\n")
+    _, status = os.waitpid(pid, 0)
+    if holder:
+        os.kill(holder, signal.SIGKILL)
+        os.waitpid(holder, 0)
+    os.write(status_fd, json.dumps({"status": os.waitstatus_to_exitcode(status)}).encode() + b"\n")
+    os._exit(0)
+
+
+def main() -> None:
+    """Serve fork requests from the socket on descriptor `argv[1]` until the parent goes away."""
+    isolation.die_with_parent()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    requests = socket.socket(fileno=int(sys.argv[1]))
+    gc.freeze()
+    send(requests, {"event": "ready"})
+    while True:
+        try:
+            request, (channel, status, log) = receive(requests)
+        except EOFError:
+            return
+        if os.fork() == 0:
+            requests.close()
+            try:
+                _keep(request, channel, status, log)
+            finally:
+                os._exit(_EXIT_SETUP_FAILED)
+        for descriptor in (channel, status, log):
+            os.close(descriptor)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""Who writes candidates: the contract of a contestant.
+
+A contestant answers a problem with source text, or says why it has none. What it cannot do is data, like
+every other outcome: `NoCandidate` goes on the record, the run goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from kernelgauge.schema import Candidate, NoCandidate, Problem
+
+__all__ = ["Contestant", "NoCandidate"]
+
+
+class Contestant(Protocol):
+    """A compiler, a language model, a folder of files: whatever turns a problem into candidates.
+
+    Implementations raise `MachineError` if their own machine failed, and `UsageError` if they were asked for
+    something that cannot be; everything else they cannot do comes back as `NoCandidate`.
+    """
+
+    @property
+    def name(self) -> str:
+        """Short name, as stored in `Candidate.contestant`."""
+
+    def samples(self, problem: str) -> Sequence[int]:
+        """The sample numbers it has for the problem with this key; empty if it does not answer it at all."""
+
+    def complete(self, problem: Problem, sample: int, device: str) -> Candidate | NoCandidate:
+        """Answers `problem` for `device` (`"cpu"` or `"cuda"`)."""

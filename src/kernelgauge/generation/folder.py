@@ -1,0 +1,112 @@
+"""A folder of candidates as a contestant: answers that somebody already wrote.
+
+Understood names, below the folder: `1_23.py`, `1_23_softmax.py`, `1_23_softmax_sample_2.py`, `level1/23_softmax.py`,
+and KernelBench's `level_1_problem_23_sample_0_kernel.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from kernelgauge.backends.registry import detect
+from kernelgauge.errors import CandidateError, UsageError
+from kernelgauge.schema import Candidate, NoCandidate, Problem
+
+_TAIL = r"(?:_(?!sample_\d|kernel\b)\w+?)?(?:_sample_(?P<sample>\d+))?(?:_kernel)?\.py"
+_FLAT = re.compile(r"(?:level_?)?(?P<level>\d+)_(?:problem_)?(?P<number>\d+)" + _TAIL)
+_NESTED = re.compile(r"level_?(?P<level>\d+)/(?P<number>\d+)" + _TAIL)
+_LARGEST = 1 << 20
+
+
+def read_source(path: Path) -> str:
+    """The text of a candidate file.
+
+    Raises:
+        CandidateError: missing, not a file, larger than 1 MB, or not UTF-8 text.
+    """
+    if not path.exists():
+        raise CandidateError(f"candidate file {path} does not exist")
+    if not path.is_file():
+        raise CandidateError(f"candidate {path} is not a file")
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise CandidateError(f"candidate file {path} is larger than 1 MB")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise CandidateError(f"candidate file {path} is not UTF-8 text") from error
+    except OSError as error:
+        raise CandidateError(f"candidate file {path} cannot be read: {error.strerror}") from error
+
+
+class Folder:
+    """Candidates from the files of a folder.
+
+    Args:
+        path: the folder.
+        backend: kernel language of all files; default: recognised from each text.
+
+    Raises:
+        UsageError: no such folder, unreadable, or nothing in it is named after a problem.
+    """
+
+    def __init__(self, path: Path, backend: str | None = None):
+        self.path = path
+        self._backend = backend
+        self.ignored: list[str] = []
+        self._files: dict[str, dict[int, Path]] = {}
+        if not path.is_dir():
+            raise UsageError(f"candidate folder {path} does not exist or is not a folder")
+        try:
+            found = sorted(path.rglob("*.py"))
+        except OSError as error:
+            raise UsageError(f"candidate folder {path} cannot be read: {error.strerror}") from error
+        for file in found:
+            self._register(file)
+        if not self._files:
+            raise UsageError(
+                f"no file in {path} is named after a problem; "
+                "expected names like 1_23_softmax.py or level_1_problem_23_sample_0_kernel.py"
+            )
+
+    def _register(self, file: Path) -> None:
+        relative = file.relative_to(self.path).as_posix()
+        match = _FLAT.fullmatch(file.name) or _NESTED.search(relative)
+        if match is None:
+            self.ignored.append(relative)
+            return
+        key = f"{int(match['level'])}/{int(match['number'])}"
+        sample = int(match["sample"] or 0)
+        taken = self._files.setdefault(key, {})
+        if sample in taken:
+            raise UsageError(f"{relative} and {taken[sample].name} are both sample {sample} of problem {key}")
+        taken[sample] = file
+
+    @property
+    def name(self) -> str:
+        return f"folder:{self.path.name}"
+
+    def problems(self) -> list[str]:
+        """Keys of the problems there are files for."""
+        return list(self._files)
+
+    def samples(self, problem: str) -> Sequence[int]:
+        """Sample numbers of the files for this problem."""
+        return sorted(self._files.get(problem, {}))
+
+    def complete(self, problem: Problem, sample: int, device: str) -> Candidate | NoCandidate:
+        """The file's text as a candidate; an unreadable file is no candidate."""
+        file = self._files[problem.key][sample]
+        try:
+            source = read_source(file)
+        except CandidateError as error:
+            return NoCandidate(problem=problem.key, contestant=self.name, sample=sample, reason=str(error))
+        return Candidate(
+            problem=problem.key,
+            source=source,
+            backend=self._backend or detect(source),
+            contestant=self.name,
+            sample=sample,
+            origin=str(file),
+        )

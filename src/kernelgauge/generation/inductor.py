@@ -1,0 +1,117 @@
+"""The compiler contestant: TorchInductor's generated code, judged like any other candidate.
+
+The reference is executed and compiled in a process of its own (`inductor_compile`), because what a problem's
+source does to a process, and what a compile leaves behind in it, must not reach the trusted parent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernelgauge.errors import MachineError, UsageError
+from kernelgauge.generation.contestant import NoCandidate
+from kernelgauge.schema import Candidate, Problem
+
+BACKENDS = {"cpu": "cpp", "cuda": "triton"}
+"""Which kernel language Inductor writes for which device."""
+
+TAIL = 2000
+"""Characters of the compiler's output that are kept where it failed."""
+
+
+@dataclass(frozen=True)
+class Inductor:
+    """TorchInductor in default mode: one sample a problem, the same text for the same problem and torch."""
+
+    timeout: float = 600.0
+    """Seconds for one problem."""
+    threads: int | None = None
+    """Number of CPU threads the generated C++ is written for, since Inductor bakes it into the text: what the
+    worker runs with. Torch's own default if None."""
+
+    @property
+    def name(self) -> str:
+        return "inductor"
+
+    def samples(self, problem: str) -> Sequence[int]:
+        return (0,)
+
+    def complete(self, problem: Problem, sample: int, device: str) -> Candidate | NoCandidate:
+        """Compiles the reference and wraps the generated code; takes 5 to 30 s.
+
+        Raises `UsageError` for an unknown device, `MachineError` if the compile was killed from outside.
+        """
+        if device not in BACKENDS:
+            raise UsageError(f"Inductor writes kernels for {' and '.join(BACKENDS)}, not for {device!r}.")
+        request = {
+            "key": problem.key,
+            "source": problem.source,
+            "device": device,
+            "threads": self.threads,
+        }
+        answer = self._ask(json.dumps(request))
+        if reason := answer.get("reason"):
+            return NoCandidate(problem=problem.key, contestant=self.name, sample=sample, reason=reason)
+        return Candidate(
+            problem=problem.key,
+            source=answer["source"],
+            backend=BACKENDS[device],
+            contestant=self.name,
+            sample=sample,
+            origin=f"TorchInductor of torch {answer['torch']}",
+        )
+
+    def _ask(self, request: str) -> dict[str, str]:
+        with tempfile.TemporaryDirectory(prefix="kernelgauge-inductor-") as scratch:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "kernelgauge.generation.inductor_compile"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=scratch,
+                env=_environment(scratch),
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+            try:
+                out, err = child.communicate(request, timeout=self.timeout)
+            except subprocess.TimeoutExpired:
+                return {"reason": f"Inductor took longer than {self.timeout:g} s."}
+            finally:
+                _end(child)
+        if child.returncode == -signal.SIGKILL:
+            raise MachineError("The Inductor compile was killed from outside; is this machine out of memory?")
+        if child.returncode != 0:
+            return {"reason": f"The Inductor compile ended with status {child.returncode}.\n{err[-TAIL:]}"}
+        answer: dict[str, str] = json.loads(out)
+        return answer
+
+
+def _environment(scratch: str) -> dict[str, str]:
+    """The parent's environment, with every cache in `scratch`: no stale code, nothing left behind."""
+    return os.environ | {
+        "TORCHINDUCTOR_CACHE_DIR": f"{scratch}/cache",
+        "TRITON_CACHE_DIR": f"{scratch}/triton",
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        "PYTHONHASHSEED": "0",
+    }
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    """Ends the child's whole session: a compile may have started processes of its own."""
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    child.wait()
+    for pipe in (child.stdin, child.stdout, child.stderr):
+        if pipe is not None:
+            pipe.close()

@@ -1,0 +1,91 @@
+"""What this machine is: the environment fingerprint that travels with each figure."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from kernelgauge import __version__
+from kernelgauge.schema import Environment
+
+
+def package_version(name: str) -> str | None:
+    """Installed version of a distribution without importing it; None if it is not installed."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+@cache
+def first_line(*command: str) -> str | None:
+    """First line a command prints; None if it is missing or fails."""
+    if shutil.which(command[0]) is None:
+        return None
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip().splitlines()[0] if done.stdout.strip() else None
+
+
+@cache
+def cuda_compiler() -> str | None:
+    """Release line of nvcc; None if there is no nvcc on the path or under CUDA_HOME."""
+    nvcc = shutil.which("nvcc") or str(Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "bin" / "nvcc")
+    try:
+        done = subprocess.run([nvcc, "--version"], capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    release = [line for line in done.stdout.splitlines() if "release" in line]
+    return release[0].split("release", 1)[1].strip() if release else done.stdout.strip()
+
+
+@cache
+def gpu() -> tuple[str, str] | None:
+    """Name and driver version of the first NVIDIA GPU; None if there is none."""
+    line = first_line("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
+    if not line or "," not in line:
+        return None
+    name, driver = line.rsplit(",", 1)
+    return name.strip(), driver.strip()
+
+
+def _cpu_model() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def memory_bytes() -> int:
+    """Physical memory of the machine in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def environment(threads: int) -> Environment:
+    """Fingerprint of this machine and installation; does not import torch."""
+    card = gpu()
+    return Environment(
+        kernelgauge=__version__,
+        python=platform.python_version(),
+        torch=package_version("torch") or "not installed",
+        triton=package_version("triton"),
+        compiler=first_line("g++", "--version"),
+        cuda=cuda_compiler(),
+        platform=f"{platform.system()} {platform.release()} {platform.machine()}",
+        cpu=_cpu_model(),
+        cores=len(os.sched_getaffinity(0)),
+        threads=threads,
+        memory_gb=round(memory_bytes() / 2**30, 1),
+        gpu=card[0] if card else None,
+        driver=card[1] if card else None,
+    )

@@ -1,0 +1,35 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """Linear layer, minus one constant, times another, ReLU."""
+
+    def __init__(self, in_features: int, out_features: int, subtract_value: float, multiply_value: float):
+        super().__init__()
+        self.linear = nn.Linear(in_features, out_features)
+        self.subtract_value = subtract_value
+        self.multiply_value = multiply_value
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.linear(x)
+        x = x - self.subtract_value
+        x = x * self.multiply_value
+        x = torch.relu(x)
+        return x
+
+
+batch_size = 1024
+in_features = 8192
+out_features = 8192
+subtract_value = 2.0
+multiply_value = 1.5
+
+
+def get_inputs():
+    x = torch.rand(batch_size, in_features)
+    return [x]
+
+
+def get_init_inputs():
+    return [in_features, out_features, subtract_value, multiply_value]

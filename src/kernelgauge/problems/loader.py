@@ -1,0 +1,59 @@
+"""From a name or a path to a `Problem`: the text at the asked size, and what the suite knows about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+from kernelgauge.errors import ProblemError
+from kernelgauge.problems import catalogue, own_file
+from kernelgauge.problems.sizes import with_constants
+from kernelgauge.schema import Problem, Sizes
+
+
+def load_problem(name: str | Path, sizes: Sizes = "full") -> Problem:
+    """The problem of that name in the suite, or the one in the user's own file at that path.
+
+    Names: `"1/23"`, `"level1/23"`, `"1/23_softmax"`, `"level1/23_softmax"`, `"23_softmax"`. A `Path`, text
+    ending in `.py`, or text that names something on disk is an own file; its key is the path as given, and
+    it has no size but `"full"`. `source` of the result runs by itself.
+
+    Raises ProblemError for an unknown name or size, and for a file that is not a usable problem; own files
+    are parsed, never executed.
+    """
+    if sizes not in get_args(Sizes):
+        raise ProblemError(f"there is no size {sizes!r}: choose one of {', '.join(get_args(Sizes))}")
+    if isinstance(name, Path) or _is_path(name):
+        return _own(name, sizes)
+    return _of_suite(name, sizes)
+
+
+def _is_path(name: str) -> bool:
+    if catalogue.looks_like_name(name):
+        return False
+    try:
+        return name.endswith(".py") or (name != "" and Path(name).exists())
+    except (OSError, ValueError):
+        return False
+
+
+def _of_suite(name: str, sizes: Sizes) -> Problem:
+    entry = catalogue.entry(name)
+    return Problem(
+        key=entry.key,
+        name=entry.name,
+        level=entry.level,
+        number=entry.number,
+        sizes=sizes,
+        source=with_constants(entry.path.read_text(encoding="utf-8"), entry.sizes.get(sizes, {})),
+        domains=entry.domains,
+        tags=entry.tags,
+        weakness=entry.weakness,
+    )
+
+
+def _own(path: str | Path, sizes: Sizes) -> Problem:
+    source = own_file.read(Path(path))
+    if sizes != "full":
+        raise ProblemError(f"{path} has its own sizes only, like any file of your own: {sizes!r} does not apply")
+    return Problem(key=str(path), name=Path(path).stem, source=source)

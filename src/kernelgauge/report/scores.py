@@ -1,0 +1,191 @@
+"""The figures of a run: fast_p, pass@k, speedups, outcomes; per level and overall."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+from typing import Any
+
+from kernelgauge.report.answers import Answers, Success, by_interval, by_point, counting, gather, natural
+from kernelgauge.report.estimators import geometric_mean, pass_at_k, wilson
+from kernelgauge.schema import Environment, Evaluation, NoCandidate, Record, RunHeader
+from kernelgauge.store import Run
+
+THRESHOLDS = {"0": 0.0, "0.5": 0.5, "0.8": 0.8, "1": 1.0, "1.5": 1.5, "2": 2.0}
+"""The values of p that are reported, by the text that names them in JSON."""
+
+KS = (1, 2, 5, 10, 20, 50, 100)
+"""Candidates for k in fast_p@k; only those that every problem has samples for are reported."""
+
+
+class Group(Record):
+    """The figures of one level, or of all problems. Shares are None where there is no problem."""
+
+    problems: int
+    """Problems that were judged and count: the denominator of every share."""
+    samples: int
+    """Candidates judged for them, answers that never came included."""
+    correct: int
+    """Problems with at least one correct candidate."""
+    fast_p: dict[str, float | None]
+    """Mean over problems of the share of samples that are correct with the whole speedup interval above p."""
+    fast_p_interval: dict[str, tuple[float, float]]
+    """Wilson 95 % interval of `fast_p`, over problems."""
+    fast_p_point: dict[str, float | None]
+    """The same share by the estimate of the speedup alone, whatever its noise."""
+    fast_p_at_k: dict[str, dict[str, float]]
+    """By k, then by p: chance that the best of k samples succeeds."""
+    geomean_speedup: float | None
+    """Geometric mean over problems of the speedup of correct candidates; in a problem, over its samples."""
+    geomean_interval: tuple[float, float] | None
+    """95 % interval of `geomean_speedup` over problems; None for fewer than two."""
+    standing: dict[str, int]
+    """Timed candidates that are `faster`, `tie` or `slower` against 1.0 by the whole interval."""
+    outcomes: dict[str, int]
+    """Candidates by outcome."""
+    no_candidate: int
+    """Samples for which the contestant had no answer."""
+    rules: dict[str, int]
+    """Rejected candidates by the rule they broke."""
+
+
+class LeftOut(Record):
+    """A problem that does not count: an answer that skips the work would have passed."""
+
+    problem: str
+    trivial: tuple[str, ...]
+
+
+class Scores(Record):
+    """Everything that `kernelgauge report --json` prints."""
+
+    overall: Group
+    levels: dict[str, Group]
+    """By level as text; `own` for a user's own files."""
+    left_out: tuple[LeftOut, ...]
+    pending: tuple[str, ...]
+    """Problems that the run was asked for and has not come to yet; they are in no denominator."""
+    problems: tuple[dict[str, Any], ...]
+    """One flat row per evaluation that stands, those that do not count included."""
+    no_candidates: tuple[NoCandidate, ...]
+    warnings: tuple[str, ...]
+    """What a reader of the figures must know about their origin."""
+    header: RunHeader | None
+    environment: Environment | None
+    """That of the last evaluation; `warnings` says so if there were several."""
+
+
+def score(
+    evaluations: Iterable[Evaluation],
+    skips: Iterable[NoCandidate] = (),
+    header: RunHeader | None = None,
+    warnings: Sequence[str] = (),
+) -> Scores:
+    """The scores of the evaluations that stand: the last one of each (problem, sample)."""
+    gathered = gather(evaluations, skips)
+    standing = [evaluation for answers in gathered for evaluation in answers.evaluations]
+    counted = counting(gathered)
+    levels = sorted({answers.level for answers in counted}, key=natural)
+    seen = {answers.problem for answers in gathered}
+    newest = max(standing, key=lambda evaluation: evaluation.created, default=None)
+    return Scores(
+        overall=_group(counted),
+        levels={level: _group([a for a in counted if a.level == level]) for level in levels},
+        left_out=tuple(LeftOut(problem=a.problem, trivial=a.trivial) for a in gathered if not a.counts),
+        pending=tuple(problem for problem in (header.problems if header else ()) if problem not in seen),
+        problems=tuple(evaluation.summary() for evaluation in standing),
+        no_candidates=tuple(skip for answers in gathered for skip in answers.skips),
+        warnings=(*warnings, *_differences(standing)),
+        header=header,
+        environment=newest.environment if newest else None,
+    )
+
+
+def score_run(run: Run) -> Scores:
+    """The scores of a run folder as it is now. Raises StoreError if it cannot be read."""
+    return score(run.evaluations(), run.skips(), run.header, (run.torn,) if run.torn else ())
+
+
+def fast_p(evaluations: Iterable[Evaluation], p: float, total: int, rule: Success = by_interval) -> float | None:
+    """Share of `total` problems solved faster than p; None if `total` is 0.
+
+    The mean over problems of the share of samples that succeed. Problems that do not count are left out here,
+    so `total` must not include them; one without any evaluation is not solved. Raises ValueError if `total`
+    is less than the problems evaluated.
+    """
+    counted = counting(gather(evaluations))
+    if total < len(counted):
+        raise ValueError(f"{len(counted)} problems were evaluated, which is more than {total}")
+    return sum(answers.share(p, rule) for answers in counted) / total if total else None
+
+
+def _group(problems: Sequence[Answers]) -> Group:
+    evaluations = [evaluation for answers in problems for evaluation in answers.evaluations]
+    mean = geometric_mean([ratio for answers in problems if (ratio := _speedup(answers)) is not None])
+    standing = Counter(e.standing for e in evaluations if e.standing)
+    return Group(
+        problems=len(problems),
+        samples=sum(answers.samples for answers in problems),
+        correct=sum(answers.successes(0, by_interval) > 0 for answers in problems),
+        fast_p=_shares(problems, by_interval),
+        fast_p_interval={
+            name: wilson(sum(a.share(p, by_interval) for a in problems), len(problems))
+            for name, p in THRESHOLDS.items()
+        },
+        fast_p_point=_shares(problems, by_point),
+        fast_p_at_k=_at_k(problems),
+        geomean_speedup=mean[0] if mean else None,
+        geomean_interval=mean[1] if mean else None,
+        standing={name: standing[name] for name in ("faster", "tie", "slower")},
+        outcomes=_counts(e.outcome.value for e in evaluations),
+        no_candidate=sum(len(answers.skips) for answers in problems),
+        rules=_counts(e.rule for e in evaluations if e.rule),
+    )
+
+
+def _shares(problems: Sequence[Answers], rule: Success) -> dict[str, float | None]:
+    return {
+        name: fmean(answers.share(p, rule) for answers in problems) if problems else None
+        for name, p in THRESHOLDS.items()
+    }
+
+
+def _at_k(problems: Sequence[Answers]) -> dict[str, dict[str, float]]:
+    fewest = min((answers.samples for answers in problems), default=0)
+    return {
+        str(k): {
+            name: fmean(pass_at_k(a.samples, a.successes(p, by_interval), k) for a in problems)
+            for name, p in THRESHOLDS.items()
+        }
+        for k in KS
+        if k <= fewest
+    }
+
+
+def _speedup(answers: Answers) -> float | None:
+    """One figure a problem, so that a problem with many samples weighs no more than another."""
+    mean = geometric_mean([e.speedup for e in answers.evaluations if e.speedup is not None])
+    return mean[0] if mean else None
+
+
+def _counts(names: Iterable[str]) -> dict[str, int]:
+    return dict(Counter(names).most_common())
+
+
+def _differences(evaluations: Sequence[Evaluation]) -> list[str]:
+    """Figures are comparable only if they come from one environment and one protocol."""
+    found = []
+    environments = {e.environment.digest: e.environment for e in evaluations}
+    if len(environments) > 1:
+        differing = [
+            field
+            for field in Environment.model_fields
+            if len({getattr(environment, field) for environment in environments.values()}) > 1
+        ]
+        found.append(f"the figures come from {len(environments)} environments that differ in {', '.join(differing)}")
+    for field in ("protocol", "sizes", "device"):
+        values = sorted({str(getattr(e, field)) for e in evaluations})
+        if len(values) > 1:
+            found.append(f"the figures mix {field}: {', '.join(values)}")
+    return found

@@ -1,0 +1,56 @@
+// Elements are built node by node and text is only ever set as text: nothing a contestant wrote is parsed as HTML.
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === true) element.setAttribute(name, "");
+    else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""));
+  return element;
+}
+const make = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const draw = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+const byId = (id) => document.getElementById(id);
+const words = (name) => name.replaceAll("_", " ");
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
+
+// Three significant digits, never in exponents where a person would not use them.
+function figure(value) {
+  if (value === null || value === undefined) return "–";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size < 1e-3 || size >= 1e6) return value.toExponential(1).replace("e+", "e");
+  if (size >= 100) return value.toFixed(0);
+  return value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : size >= 0.1 ? 3 : 4);
+}
+const times = (value) => (value === undefined || value === null ? "" : `${value.toFixed(value < 10 ? 2 : 1)}×`);
+
+function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+// Round steps for a linear axis: 1, 2 or 5 times a power of ten, about `count` of them.
+function linearTicks(low, high, count) {
+  const rough = (high - low) / count || 1;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
+  const ticks = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-9); i++) ticks.push(+(i * step).toPrecision(10));
+  return ticks;
+}
+
+// Draws again whenever the width changes, so that text keeps its size on a phone.
+function responsive(place, paint) {
+  let width = place.clientWidth;
+  if (width) place.replaceChildren(...paint(width));
+  new ResizeObserver(() => {
+    const now = place.clientWidth;
+    if (!now || now === width) return;
+    width = now;
+    // In the next frame: changing the layout inside the observer would make it report a loop.
+    requestAnimationFrame(() => place.replaceChildren(...paint(width)));
+  }).observe(place);
+}

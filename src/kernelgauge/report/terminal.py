@@ -1,0 +1,120 @@
+"""The scores of a run as tables for a terminal of 100 columns."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from kernelgauge.report import scores
+from kernelgauge.report.scores import THRESHOLDS, Scores
+
+LISTED = 12
+"""Problems named in full under a table; a longer list ends with how many more there are."""
+
+
+def show(found: Scores, console: Console | None = None) -> None:
+    """Print the scores to `console`, or to standard output."""
+    (console or Console()).print(render(found))
+
+
+def render(found: Scores) -> RenderableType:
+    """The scores as something rich can print."""
+    parts: list[RenderableType] = [_title(found), _fast_p(found), _speeds(found)]
+    if found.overall.outcomes or found.overall.no_candidate:
+        parts.append(_outcomes(found))
+    parts.extend(Padding(line, (0, 1)) for line in _remarks(found))
+    return Group(*parts)
+
+
+def _title(found: Scores) -> Text:
+    header = found.header
+    title = Text("kernelgauge", style="bold")
+    if header:
+        title.append(f"  {header.contestant}", style="bold cyan")
+        title.append(f"  {header.protocol}, {header.sizes} sizes, {header.device}", style="dim")
+    if found.environment and found.environment.gpu:
+        title.append(f", {found.environment.gpu}", style="dim")
+    return title
+
+
+def _fast_p(found: Scores) -> Table:
+    table = Table(
+        title="fast_p: correct, and the whole 95 % interval of the speedup above p",
+        caption="in percent of problems, with the Wilson 95 % interval over problems",
+        title_justify="left",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
+    table.add_column("level")
+    table.add_column("n", justify="right")
+    for name in THRESHOLDS:
+        table.add_column("correct" if name == "0" else f"p = {name}", justify="right")
+    for label, group in _groups(found):
+        cells = [_share(group.fast_p[name], group.fast_p_interval[name]) for name in THRESHOLDS]
+        table.add_row(label, str(group.problems), *cells)
+    return table
+
+
+def _speeds(found: Scores) -> Table:
+    table = Table(title="speed of correct candidates", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("level")
+    for name in ("geometric mean", "95 % interval", "faster", "tie", "slower", "fast_1 by point"):
+        table.add_column(name, justify="right")
+    for label, group in _groups(found):
+        low_high = group.geomean_interval
+        table.add_row(
+            label,
+            f"{group.geomean_speedup:.2f}x" if group.geomean_speedup is not None else "–",
+            f"{low_high[0]:.2f} to {low_high[1]:.2f}" if low_high else "–",
+            *(str(group.standing[name]) for name in ("faster", "tie", "slower")),
+            _percent(group.fast_p_point["1"]),
+        )
+    return table
+
+
+def _outcomes(found: Scores) -> Table:
+    group = found.overall
+    table = Table(title="outcomes", title_justify="left", show_header=False, box=box.SIMPLE)
+    table.add_column("outcome")
+    table.add_column("count", justify="right")
+    table.add_column("rules")
+    rules = ", ".join(f"{name} {count}" for name, count in group.rules.items())
+    for name, count in group.outcomes.items():
+        detail = rules if name == "rejected" else ""
+        table.add_row(name, str(count), escape(detail), style="green" if name == "passed" else "")
+    if group.no_candidate:
+        table.add_row("no candidate", str(group.no_candidate), "")
+    return table
+
+
+def _remarks(found: Scores) -> list[Text]:
+    remarks = [Text(f"! {warning}", style="yellow") for warning in found.warnings]
+    if found.left_out:
+        named = _listed([f"{left.problem} ({', '.join(left.trivial)})" for left in found.left_out])
+        remarks.append(Text(f"left out, since an answer that skips the work would pass: {named}"))
+    if found.pending:
+        remarks.append(Text(f"not judged yet, in no figure above: {_listed(found.pending)}", style="yellow"))
+    return remarks
+
+
+def _groups(found: Scores) -> list[tuple[str, scores.Group]]:
+    return [*found.levels.items(), ("all", found.overall)]
+
+
+def _share(share: float | None, interval: tuple[float, float]) -> str:
+    if share is None:
+        return "–"
+    return f"{_percent(share)}\n[dim]{interval[0] * 100:.0f}–{interval[1] * 100:.0f}[/dim]"
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share * 100:.1f}"
+
+
+def _listed(names: tuple[str, ...] | list[str]) -> str:
+    more = len(names) - LISTED
+    return ", ".join(names[:LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,338 @@
+"""The records: what is stored, printed as JSON and passed between rooms.
+
+Every record is frozen, refuses unknown fields, and refuses to contradict itself: a time without a pass, or an
+interval that does not contain its own estimate, cannot be constructed. Times are milliseconds, errors are relative
+to the root mean square of the oracle's output, speedup is reference time divided by candidate time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Literal
+from uuid import uuid4
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+FORMAT = 1
+"""Version of the stored records. History: 1, November 2026, first version."""
+
+Sizes = Literal["full", "medium", "small", "odd"]
+Domain = Literal["real", "positive", "fixed"]
+
+
+def digest(text: str) -> str:
+    """The first 16 hex digits of the SHA-256 of `text`: the name of a source wherever it is stored."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class Record(BaseModel):
+    """Base of all records: immutable, and a field nobody declared is an error."""
+
+    # JSON has no infinity: as text it can be read back, as null it could not.
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+
+def finite(value: Any) -> Any:
+    """The same JSON value with null for every number that is not finite, for readers that know only JSON."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(part) for part in value]
+    return value
+
+
+class Weakness(Record):
+    """Why a problem accepts an answer that skips the work, as measured at the published inputs."""
+
+    severity: Literal["fatal", "weak", "minor"]
+    kinds: tuple[str, ...]
+    note: str
+
+
+class Problem(Record):
+    """A reference: source text that defines `Model`, `get_inputs` and `get_init_inputs`."""
+
+    key: str
+    """`"1/23"` for a problem of the suite, the file's path for a user's own."""
+    name: str
+    level: int | None = None
+    number: int | None = None
+    sizes: Sizes = "full"
+    """Which set of size constants stands in `source`; a user's own file is always `full`."""
+    source: str
+    domains: dict[str, Domain] = Field(default_factory=dict)
+    """Per input of `forward`: which other values make sense (`real`: any number, `positive`: any above zero,
+    `fixed`: only what `get_inputs` draws). An input that is not named is classified from its own draws."""
+    tags: tuple[str, ...] = ()
+    weakness: Weakness | None = None
+
+    @property
+    def digest(self) -> str:
+        return digest(self.source)
+
+
+class Candidate(Record):
+    """Source text that defines `ModelNew`, and who wrote it for which problem."""
+
+    problem: str
+    source: str
+    backend: str
+    contestant: str = "person"
+    sample: int = 0
+    origin: str = ""
+    """Where the text came from, for messages: a path, or the contestant's own words."""
+
+    @property
+    def digest(self) -> str:
+        return digest(f"{self.backend}\n{self.source}")
+
+
+class Outcome(StrEnum):
+    """What happened to a candidate. All of these are data; none is an exception."""
+
+    PASSED = "passed"
+    BUILD_FAILED = "build_failed"
+    LOAD_FAILED = "load_failed"
+    RUNTIME_ERROR = "runtime_error"
+    WRONG_SHAPE = "wrong_shape"
+    WRONG_VALUE = "wrong_value"
+    WRONG_PRECISION = "wrong_precision"
+    TIMED_OUT = "timed_out"
+    OUT_OF_MEMORY = "out_of_memory"
+    REJECTED = "rejected"
+
+
+class Trial(Record):
+    """One checked call: how far the candidate's output was from the oracle's, and what was allowed."""
+
+    variant: str
+    """How the inputs were drawn: `own`, `signed`, `scaled`, `normal`."""
+    error: float
+    """The protocol's error of the output: under `strict` its root mean square relative to the scale of the oracle's
+    output, under `v0.1` the largest multiple of the tolerance; infinite where they cannot be compared."""
+    allowed: float
+    reference_error: float
+    """The same error for eager PyTorch in the working precision."""
+    worst: float = 0.0
+    """Largest single-element error, in the same relative unit."""
+    reference_worst: float = 0.0
+    agreed: bool
+
+    @model_validator(mode="after")
+    def _finite_when_agreed(self) -> Trial:
+        if self.agreed and not math.isfinite(self.error):
+            raise ValueError("a trial cannot agree with an error that is not finite")
+        return self
+
+
+class Timing(Record):
+    """Paired samples of reference and candidate, and the ratio they support."""
+
+    clock: str
+    """Which clock decided, for instance `parent` (monotonic clock of the trusted process)."""
+    reference_ms: float
+    """Typical time of one reference call: median under `strict`, mean under `v0.1`."""
+    candidate_ms: float
+    """Typical time of one candidate call."""
+    speedup: float
+    """Point estimate of reference time over candidate time."""
+    interval: tuple[float, float]
+    """Confidence interval of `speedup`."""
+    confidence: float
+    overhead_ms: float
+    """Message and copy time inside the bracket, calibrated on the reference and already subtracted."""
+    reference_samples_ms: tuple[float, ...]
+    candidate_samples_ms: tuple[float, ...]
+    stopped: Literal["precise", "budget", "fixed"]
+    """Why sampling ended: interval narrow enough, time or sample budget spent, or a fixed count."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Timing:
+        low, high = self.interval
+        if not (0 < low <= self.speedup <= high and math.isfinite(high)):
+            raise ValueError(f"speedup {self.speedup} is not inside its interval ({low}, {high})")
+        if not self.reference_samples_ms or not self.candidate_samples_ms:
+            raise ValueError("a timing needs its raw samples")
+        times = (self.reference_ms, self.candidate_ms, *self.reference_samples_ms, *self.candidate_samples_ms)
+        if not all(0 < time < math.inf for time in times):
+            raise ValueError("a time must be above zero and finite")
+        return self
+
+
+class Environment(Record):
+    """Where a figure was measured; two figures are comparable only if these agree."""
+
+    kernelgauge: str
+    python: str
+    torch: str
+    triton: str | None
+    compiler: str | None
+    cuda: str | None
+    platform: str
+    cpu: str
+    cores: int
+    threads: int
+    memory_gb: float
+    gpu: str | None = None
+    driver: str | None = None
+
+    @property
+    def digest(self) -> str:
+        return digest(self.model_dump_json())
+
+
+class Evaluation(Record):
+    """The record of one candidate: what happened, the numbers, and everything needed to judge it again."""
+
+    format: int = FORMAT
+    id: str = Field(default_factory=lambda: uuid4().hex)
+    created: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    problem: str
+    level: int | None
+    problem_name: str
+    problem_digest: str
+    sizes: Sizes
+    contestant: str
+    sample: int
+    backend: str
+    candidate_digest: str
+    protocol: str
+    protocol_digest: str
+    rules: str = "any"
+    """What counts as a kernel. `any`: whatever computes the right answer."""
+    device: str
+    environment: Environment
+    isolation: tuple[str, ...]
+    """Which walls stood around the worker: `network`, `pid`, `ipc`, `mount`, `files`, `limits`."""
+    outcome: Outcome
+    reason: str = ""
+    """One sentence: what happened, where; empty for a pass."""
+    rule: str | None = None
+    """The rule that a rejected candidate broke."""
+    route: Literal["seed", "state_dict"] = "seed"
+    """How both sides got equal parameters."""
+    trials: tuple[Trial, ...] = ()
+    trivial: tuple[str, ...] = ()
+    """Work-skipping answers this protocol would have accepted on this problem."""
+    counts: bool = True
+    """Whether the problem enters the score: under most protocols only if no trivial answer would have passed."""
+    timing: Timing | None = None
+    notes: tuple[str, ...] = ()
+    seconds: dict[str, float] = Field(default_factory=dict)
+    """Where the evaluation's own time went, by stage."""
+    log: str = ""
+    """The end of what compiler and worker printed."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Evaluation:
+        passed = self.outcome is Outcome.PASSED
+        if self.timing is not None and not passed:
+            raise ValueError(f"a candidate that is {self.outcome} cannot have a time")
+        if passed and not all(trial.agreed for trial in self.trials):
+            raise ValueError("a pass needs every trial to agree")
+        if passed and not self.trials:
+            raise ValueError("a pass needs at least one checked trial")
+        if (self.rule is not None) != (self.outcome is Outcome.REJECTED):
+            raise ValueError("a rejection names its rule, and nothing else does")
+        if not self.counts and not self.trivial:
+            raise ValueError("a problem is left out only because of a trivial answer")
+        if not passed and not self.reason:
+            raise ValueError("a candidate that did not pass needs a reason")
+        return self
+
+    @property
+    def passed(self) -> bool:
+        return self.outcome is Outcome.PASSED
+
+    @property
+    def speedup(self) -> float | None:
+        return self.timing.speedup if self.timing else None
+
+    @property
+    def speedup_interval(self) -> tuple[float, float] | None:
+        return self.timing.interval if self.timing else None
+
+    @property
+    def standing(self) -> Literal["faster", "slower", "tie"] | None:
+        """Against 1.0, by the whole interval; None where there is no time."""
+        if self.timing is None:
+            return None
+        low, high = self.timing.interval
+        return "faster" if low > 1 else "slower" if high < 1 else "tie"
+
+    def faster_than(self, p: float) -> bool:
+        """Whether this counts towards fast_p: correct, and the whole interval above p (p = 0: correct)."""
+        if not self.passed:
+            return False
+        return p == 0 or (self.timing is not None and self.timing.interval[0] > p)
+
+    def summary(self) -> dict[str, Any]:
+        """The flat object that `kernelgauge eval --json` prints; times in ms, null where there is no number."""
+        row: dict[str, Any] = {
+            "problem": self.problem,
+            "name": self.problem_name,
+            "level": self.level,
+            "contestant": self.contestant,
+            "sample": self.sample,
+            "backend": self.backend,
+            "protocol": self.protocol,
+            "sizes": self.sizes,
+            "device": self.device,
+            "rules": self.rules,
+            "outcome": self.outcome.value,
+            "reason": self.reason,
+            "rule": self.rule,
+            "standing": self.standing,
+            "speedup": self.speedup,
+            "speedup_interval": list(self.timing.interval) if self.timing else None,
+            "reference_ms": self.timing.reference_ms if self.timing else None,
+            "candidate_ms": self.timing.candidate_ms if self.timing else None,
+            "samples": len(self.timing.candidate_samples_ms) if self.timing else 0,
+            "counts": self.counts,
+            "trivial": list(self.trivial),
+            "trials": [trial.model_dump() for trial in self.trials],
+            "route": self.route,
+            "isolation": list(self.isolation),
+            "notes": list(self.notes),
+            "seconds": self.seconds,
+            "log": self.log,
+            "candidate_digest": self.candidate_digest,
+            "id": self.id,
+        }
+        return {name: finite(value) for name, value in row.items()}
+
+
+class NoCandidate(Record):
+    """A contestant had no answer to a problem, and why. It counts as not passed."""
+
+    format: int = FORMAT
+    created: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    problem: str
+    level: int | None = None
+    contestant: str
+    sample: int = 0
+    reason: str
+    """One sentence, followed by the tool's own words where there are any."""
+    counts: bool = True
+    """Whether the problem enters the score; see `Evaluation.counts`."""
+
+
+class RunHeader(Record):
+    """First file of a run folder: what was asked, so that the same command can go on and others repeat it."""
+
+    format: int = FORMAT
+    created: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    kernelgauge: str
+    contestant: str
+    problems: tuple[str, ...]
+    sizes: Sizes
+    device: str
+    protocol: str
+    protocol_digest: str
+    samples: int = 1

@@ -1,0 +1,213 @@
+"""The wiring: settings, zygote, build cache, supervisor and executor put together, and the one-call API."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernelgauge.backends.cache import BuildCache
+from kernelgauge.backends.registry import backend_named, detect
+from kernelgauge.config import Limits, Protocol, load_protocol, load_settings
+from kernelgauge.errors import BackendMissing, CandidateError
+from kernelgauge.evaluation.admission import Admissions
+from kernelgauge.evaluation.process import Zygote
+from kernelgauge.evaluation.supervisor import Job, Supervisor
+from kernelgauge.execution.lease import Leases
+from kernelgauge.execution.local import Done, LocalExecutor, Task
+from kernelgauge.generation.contestant import Contestant
+from kernelgauge.hardware import environment
+from kernelgauge.problems.loader import load_problem
+from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, RunHeader, Sizes
+
+if TYPE_CHECKING:
+    from kernelgauge.store.run import Run
+
+_LARGEST_SOURCE = 1 << 20
+
+
+class Session:
+    """Everything needed to evaluate candidates on this machine; close it to end its processes.
+
+    Args:
+        threads: CPU threads per worker; default all cores this process may use.
+        limits: what a worker may use before it is stopped.
+    """
+
+    def __init__(self, threads: int | None = None, limits: Limits | None = None):
+        self.settings = load_settings(threads, limits)
+        self.environment = environment(self.settings.threads)
+        self._zygote = Zygote(self.settings)
+        cache = self.settings.cache
+        admissions = Admissions(self._zygote, cache / "admissions")
+        self.supervisor = Supervisor(self._zygote, BuildCache(cache / "builds"), admissions)
+        self.leases = Leases(self.settings.cache / "locks")
+
+    def job(self, problem: Problem, candidate: Candidate, protocol: Protocol, device: str) -> Job:
+        """An evaluation about to start.
+
+        Raises:
+            BackendMissing: the candidate's backend cannot run on this device here.
+        """
+        reason = backend_named(candidate.backend).missing(device)
+        if reason is not None:
+            raise BackendMissing(f"problem {problem.key}: {reason}")
+        return Job(problem, candidate, protocol, device, self.environment)
+
+    def evaluate(
+        self,
+        problem: Problem | str | Path,
+        source: str,
+        *,
+        backend: str | None = None,
+        sizes: Sizes = "full",
+        protocol: str = "strict",
+        device: str = "cpu",
+        timed: bool = True,
+    ) -> Evaluation:
+        """Judge one candidate; never raises for anything the candidate does wrong.
+
+        Args:
+            problem: a problem, its name in the suite (`"1/23"`), or the path of a reference file.
+            source: text that defines `ModelNew`.
+            backend: kernel language; default: recognised from the text.
+            timed: whether to time a candidate that passed; without, the record has no speedup.
+
+        Raises:
+            UsageError: unknown or malformed problem, unknown protocol, or the backend cannot run here.
+            MachineError: the machine failed twice.
+        """
+        if not isinstance(problem, Problem):
+            problem = load_problem(problem, sizes=sizes)
+        if len(source.encode(errors="replace")) > _LARGEST_SOURCE:
+            raise CandidateError(f"problem {problem.key}: the candidate is larger than 1 MB")
+        candidate = Candidate(problem=problem.key, source=source, backend=backend or detect(source))
+        job = self.job(problem, candidate, load_protocol(protocol), device)
+        with self.leases.shared(device):
+            self.supervisor.prepare(job)
+        if timed:
+            with self.leases.exclusive(device):
+                self.supervisor.time(job)
+        return self.supervisor.record(job)
+
+    def run(
+        self,
+        contestant: Contestant,
+        run: Run,
+        keys: Sequence[str],
+        *,
+        protocol: Protocol,
+        jobs: int = 1,
+        again: bool = False,
+        watch: Watch | None = None,
+    ) -> list[Done]:
+        """Judge a contestant's candidates on these problems and append every record to `run` as it is final.
+
+        What the run already holds is skipped, unless `again`. Device and sizes are those of the run's header.
+
+        Returns:
+            The tasks that ended in an error of ours or of the problem's: nothing is recorded for those, so the same
+            call tries them again.
+        """
+        header = run.header
+        finished = set() if again else run.done()
+        tasks = [
+            Task(
+                key,
+                sample,
+                lambda key=key, sample=sample: self._start(contestant, key, sample, header, protocol),
+            )
+            for key in keys
+            for sample in contestant.samples(key)
+            if (key, sample) not in finished
+        ]
+        watch = watch or Watch()
+        watch.begin(len(tasks))
+        executor = LocalExecutor(self.supervisor, self.leases, header.device, jobs)
+        failed = []
+        for done in executor.run(tasks, watch.stage):
+            result = done.result
+            if isinstance(result, Job):
+                record = self.supervisor.record(result)
+                run.append(record, result.candidate)
+                watch.judged(record)
+            elif isinstance(result, NoCandidate):
+                run.append_skip(result)
+                watch.skipped(result)
+            else:
+                failed.append(done)
+                watch.failed(done)
+        return failed
+
+    def _start(
+        self, contestant: Contestant, key: str, sample: int, header: RunHeader, protocol: Protocol
+    ) -> Job | NoCandidate:
+        problem = load_problem(key, sizes=header.sizes)
+        answer = contestant.complete(problem, sample, header.device)
+        if isinstance(answer, NoCandidate):
+            trivial = self.supervisor.trivial(problem, protocol, header.device, self.environment)
+            counts = not trivial or protocol.score.weak_problems == "counted"
+            return answer.model_copy(update={"level": problem.level, "counts": counts})
+        return self.job(problem, answer, protocol, header.device)
+
+    def close(self) -> None:
+        """End the zygote and every process forked from it."""
+        self._zygote.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Watch:
+    """What a run tells while it goes on; this one stays silent."""
+
+    def begin(self, total: int) -> None:
+        """So many candidates are still to be judged."""
+
+    def stage(self, name: str) -> None:
+        """A wave enters this stage: `build and check` or `time`."""
+
+    def judged(self, record: Evaluation) -> None:
+        """A record was stored."""
+
+    def skipped(self, skip: NoCandidate) -> None:
+        """The contestant had no answer."""
+
+    def failed(self, done: Done) -> None:
+        """A task ended in an error that is not the candidate's."""
+
+
+@cache
+def default_session() -> Session:
+    """The session behind `kg.evaluate`, made on first use and closed when the interpreter ends."""
+    session = Session()
+    atexit.register(session.close)
+    return session
+
+
+def evaluate(
+    problem: Problem | str | Path,
+    source: str,
+    *,
+    backend: str | None = None,
+    sizes: Sizes = "full",
+    protocol: str = "strict",
+    device: str = "cpu",
+    timed: bool = True,
+) -> Evaluation:
+    """Judge one candidate in the default session; see `Session.evaluate`."""
+    return default_session().evaluate(
+        problem, source, backend=backend, sizes=sizes, protocol=protocol, device=device, timed=timed
+    )
+
+
+def load(run: str | Path) -> Run:
+    """Open a run folder for reading; raises StoreError if it is none."""
+    from kernelgauge.store.run import Run
+
+    return Run.read(Path(run))

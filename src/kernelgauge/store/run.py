@@ -1,0 +1,240 @@
+"""A run folder: created or resumed by one process that appends, read by any number of others."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from kernelgauge.errors import StoreError
+from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Record, RunHeader
+from kernelgauge.store import codec
+from kernelgauge.store.disk import guarded, make_folder, read_text, write_whole
+from kernelgauge.store.journal import Journal
+from kernelgauge.store.lock import FolderLock
+
+R = TypeVar("R", bound=Record)
+
+SAME_ON_RESUME = ("contestant", "sizes", "device", "protocol", "protocol_digest")
+"""Header fields that must not differ when a run goes on; `problems` and `samples` may grow."""
+
+Answer = tuple[str, int]
+"""Problem and sample: what a contestant was asked for once."""
+
+
+def latest(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
+    """The last record of every (problem, sample, candidate digest), in the order of their first records."""
+    by_key = {(e.problem, e.sample, e.candidate_digest): e for e in evaluations}
+    return list(by_key.values())
+
+
+class Run:
+    """One run folder, from `create`, `open`, `create_or_resume` (to append) or `read` (to read only)."""
+
+    torn: str | None
+    """One sentence if a line was found unfinished, because its writer was killed; None otherwise."""
+
+    def __init__(self, path: Path, header: RunHeader, lock: FolderLock | None) -> None:
+        self.path = path
+        self.header = header
+        self.torn = None
+        self._lock = lock
+        self._evaluations = Journal(path / "evaluations.jsonl")
+        self._skips = Journal(path / "no_candidates.jsonl")
+        self._writing = threading.Lock()
+        self._done: set[Answer] = set()
+        self._look_for_tears()
+        if lock:
+            self._done = self._answers()
+
+    @classmethod
+    def create(cls, path: Path | str, header: RunHeader) -> Self:
+        """A new run in a folder that is new or empty. Raises StoreError."""
+        path = Path(path)
+        make_folder(path)
+        _check_empty(path)
+        with _locked(path) as lock:
+            _check_empty(path)
+            _write_header(path, header)
+            return cls(path, header, lock)
+
+    @classmethod
+    def open(cls, path: Path | str) -> Self:
+        """An existing run, to append to. A torn last line is moved to its own file. Raises StoreError."""
+        path = Path(path)
+        _read_header(path)
+        with _locked(path) as lock:
+            return cls(path, _read_header(path), lock)
+
+    @classmethod
+    def read(cls, path: Path | str) -> Self:
+        """An existing run, to read only: takes no lock, changes nothing. Raises StoreError."""
+        path = Path(path)
+        return cls(path, _read_header(path), None)
+
+    @classmethod
+    def create_or_resume(cls, path: Path | str, header: RunHeader) -> Self:
+        """The run at `path` if it asked the same question, extended by what `header` adds; else a new one.
+
+        Raises StoreError naming the first field that differs, or if the folder holds something else.
+        """
+        path = Path(path)
+        with guarded(path):
+            new = not (path / "run.json").exists()
+        if new:
+            return cls.create(path, header)
+        run = cls.open(path)
+        try:
+            run._extend(header)
+        except BaseException:
+            run.close()
+            raise
+        return run
+
+    def append(self, evaluation: Evaluation, candidate: Candidate) -> None:
+        """Store the source, then the record, both durable on return. Threads may call this.
+
+        Raises StoreError if the disk is full or the record does not belong to this run or candidate.
+        """
+        if evaluation.candidate_digest != candidate.digest:
+            raise StoreError(f"the record of {evaluation.problem} belongs to another candidate's source")
+        for field in ("sizes", "protocol_digest"):
+            ours, theirs = getattr(self.header, field), getattr(evaluation, field)
+            if ours != theirs:
+                raise StoreError(f"{self.path} holds {field} {ours!r}, and this record has {theirs!r}")
+        with self._writing:
+            self._check_writable()
+            self._keep_source(candidate)
+            self._evaluations.append(codec.encode(evaluation))
+            self._done.add((evaluation.problem, evaluation.sample))
+
+    def append_skip(self, skip: NoCandidate) -> None:
+        """Store that the contestant had no answer. Raises StoreError."""
+        with self._writing:
+            self._check_writable()
+            self._skips.append(codec.encode(skip))
+            self._done.add((skip.problem, skip.sample))
+
+    def evaluations(self) -> list[Evaluation]:
+        """Every finished record, oldest first. Raises StoreError naming file and line of a malformed one."""
+        return _decoded(self._evaluations, Evaluation)
+
+    def latest(self) -> list[Evaluation]:
+        """`evaluations` without those that a later record of the same candidate replaced."""
+        return latest(self.evaluations())
+
+    def skips(self) -> list[NoCandidate]:
+        """Every time the contestant had no answer, oldest first. Raises StoreError."""
+        return _decoded(self._skips, NoCandidate)
+
+    def done(self) -> set[Answer]:
+        """Every (problem, sample) that has a record or was skipped: what a resumed run need not ask again."""
+        return set(self._done) if self._lock else self._answers()
+
+    def source(self, digest: str) -> str:
+        """The candidate's source. Raises StoreError if it is not stored here."""
+        return read_text(self._source_path(digest))
+
+    def close(self) -> None:
+        """Give the lock back. Closing twice does nothing."""
+        self._evaluations.close()
+        self._skips.close()
+        if self._lock:
+            self._lock.release()
+            self._lock = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _answers(self) -> set[Answer]:
+        records: list[Evaluation | NoCandidate] = [*self.evaluations(), *self.skips()]
+        return {(record.problem, record.sample) for record in records}
+
+    def _look_for_tears(self) -> None:
+        for journal in (self._evaluations, self._skips):
+            if self._lock and (aside := journal.mend()):
+                self.torn = f"the last line of {journal.path} was unfinished and was moved to {aside.name}"
+            elif not self._lock and (tail := journal.torn()):
+                self.torn = f"the last line of {journal.path} is unfinished ({len(tail)} bytes) and was left out"
+
+    def _extend(self, asked: RunHeader) -> None:
+        for field in SAME_ON_RESUME:
+            ours, theirs = getattr(self.header, field), getattr(asked, field)
+            if ours != theirs:
+                raise StoreError(f"{self.path} is a run with {field} {ours!r}, not {theirs!r}; choose another folder")
+        problems = tuple(dict.fromkeys((*self.header.problems, *asked.problems)))
+        samples = max(self.header.samples, asked.samples)
+        grown = self.header.model_copy(update={"problems": problems, "samples": samples})
+        if grown != self.header:
+            _write_header(self.path, grown)
+            self.header = grown
+
+    def _check_writable(self) -> None:
+        if not self._lock:
+            raise StoreError(f"{self.path} was opened for reading or is closed; open it with Run.open to append")
+
+    def _keep_source(self, candidate: Candidate) -> None:
+        path = self._source_path(candidate.digest)
+        content = candidate.source.encode()
+        with guarded(path):
+            known = path.exists() and path.read_bytes() == content
+        if not known:
+            make_folder(path.parent)
+            write_whole(path, content)
+
+    def _source_path(self, digest: str) -> Path:
+        # A record may come from a stranger's folder: its digest must not name a file elsewhere.
+        if not re.fullmatch(r"[0-9a-f]{1,64}", digest):
+            raise StoreError(f"{digest!r} is not the digest of a candidate")
+        return self.path / "candidates" / f"{digest}.py"
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[FolderLock]:
+    """A lock, given back if what follows fails: a folder that turns out unusable must not stay locked."""
+    lock = FolderLock(path)
+    try:
+        yield lock
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _decoded(journal: Journal, kind: type[R]) -> list[R]:
+    return [codec.decode(text, kind, f"{journal.path}, line {number}") for number, text in journal.lines()]
+
+
+def _check_empty(path: Path) -> None:
+    """Leftovers of a creation that was killed (`lock`, a hidden part file) do not count."""
+    with guarded(path):
+        names = sorted(entry.name for entry in path.iterdir())
+    if "run.json" in names:
+        raise StoreError(f"{path} already holds a run; resume it, or choose another folder")
+    others = [name for name in names if name != "lock" and not name.endswith(".part")]
+    if others:
+        raise StoreError(f"{path} is not empty and not a run folder (it holds {others[0]}); choose another folder")
+
+
+def _write_header(path: Path, header: RunHeader) -> None:
+    write_whole(path / "run.json", header.model_dump_json(indent=2).encode() + b"\n")
+
+
+def _read_header(path: Path) -> RunHeader:
+    file = path / "run.json"
+    with guarded(path):
+        if not path.exists():
+            raise StoreError(f"there is no run at {path}")
+        if not path.is_dir():
+            raise StoreError(f"{path} is a file; a run is a folder")
+        if not file.exists():
+            raise StoreError(f"{path} is not a run folder: it has no run.json")
+    return codec.decode(read_text(file), RunHeader, str(file))

@@ -1,0 +1,25 @@
+"""When to stop sampling."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from kernelgauge.config import TimingRules
+from kernelgauge.timing.ratio import Ratio
+
+Why = Literal["precise", "budget", "fixed"]
+
+
+def finished(rules: TimingRules, samples: int, seconds: float, ratio: Ratio | None) -> Why | None:
+    """Why sampling may end after so many pairs and seconds; None if it should go on.
+
+    `precise`: the interval is narrow enough; `fixed`: the protocol's fixed count is reached; `budget`: time or the
+    largest number of samples is spent. Never before `min_samples`, unless twice the time budget is gone.
+    """
+    if samples < rules.min_samples:
+        return "budget" if samples >= 2 and seconds > 2 * rules.budget_seconds else None
+    if rules.half_width > 0 and ratio is not None and ratio.half_width <= rules.half_width:
+        return "precise"
+    if samples >= rules.max_samples:
+        return "fixed" if rules.half_width == 0 else "budget"
+    return "budget" if seconds > rules.budget_seconds else None

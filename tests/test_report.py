@@ -1,0 +1,341 @@
+"""Scores against numbers worked by hand; the page in a real browser, with strings that want to be code."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from factories import make_answer, make_environment, make_evaluation, make_header, make_run
+from rich.console import Console
+
+from kernelgauge.errors import StoreError
+from kernelgauge.report import Scores, fast_p, score, score_run
+from kernelgauge.report.answers import by_point
+from kernelgauge.report.curves import curves
+from kernelgauge.report.estimators import geometric_mean, pass_at_k, wilson
+from kernelgauge.report.html import bar, render_html, write_html
+from kernelgauge.report.payload import embed
+from kernelgauge.report.terminal import show
+from kernelgauge.schema import Evaluation, NoCandidate
+from kernelgauge.store import Run
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is on PATH")
+
+EVIL = "</script><script>document.title='owned'</script><img src=x onerror=document.title='owned'><!--<script>"
+
+FIVE = [
+    make_evaluation("1/1", 2.5),
+    make_evaluation("1/2", 1.005, spread=0.02),
+    make_evaluation("1/3", 0.6),
+    make_evaluation("2/1", outcome="wrong_value"),
+    make_evaluation("2/2", outcome="rejected"),
+]
+"""Faster; a tie whose estimate is above 1; slower; two failures."""
+
+
+# Estimators
+
+
+def test_wilson_against_a_worked_example() -> None:
+    # 8 of 10 with z = 1.96: centre (0.8 + 0.19207) / 1.38415 = 0.71674, reach 0.22655.
+    assert wilson(8, 10) == pytest.approx((0.4902, 0.9433), abs=5e-5)
+    # None of 10: the upper end is z^2 / (n + z^2) = 3.8415 / 13.8415.
+    assert wilson(0, 10) == pytest.approx((0.0, 0.27753), abs=5e-5)
+    assert wilson(10, 10)[1] == 1.0
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+def test_pass_at_k_against_worked_examples() -> None:
+    # 5 samples, 2 right, 3 drawn: 1 - C(3,3) / C(5,3) = 1 - 1/10.
+    assert pass_at_k(5, 2, 3) == pytest.approx(0.9)
+    assert pass_at_k(5, 2, 1) == pytest.approx(0.4)
+    assert pass_at_k(5, 3, 3) == 1.0
+    assert pass_at_k(5, 0, 5) == 0.0
+    with pytest.raises(ValueError, match="no estimate of pass@6"):
+        pass_at_k(5, 2, 6)
+
+
+def test_geometric_mean_against_a_worked_example() -> None:
+    # Logs -ln 2, 0, ln 2: mean 0, deviation ln 2, t(2, 0.975) = 4.302653, reach 4.302653 ln 2 / sqrt 3.
+    found = geometric_mean([0.5, 1.0, 2.0])
+    assert found is not None and found[1] is not None
+    reach = 4.302653 * math.log(2) / math.sqrt(3)
+    assert found[0] == pytest.approx(1.0)
+    assert found[1] == pytest.approx((math.exp(-reach), math.exp(reach)), rel=1e-6)
+    assert geometric_mean([3.0]) == (pytest.approx(3.0), None)
+    assert geometric_mean([]) is None
+
+
+# Scores
+
+
+def test_known_fast_p_by_interval_and_by_point() -> None:
+    overall = score(FIVE).overall
+    assert overall.fast_p == {"0": 0.6, "0.5": 0.6, "0.8": 0.4, "1": 0.2, "1.5": 0.2, "2": 0.2}
+    assert overall.fast_p_point == {"0": 0.6, "0.5": 0.6, "0.8": 0.4, "1": 0.4, "1.5": 0.2, "2": 0.2}
+    assert overall.fast_p_interval["1"] == wilson(1, 5)
+    assert overall.standing == {"faster": 1, "tie": 1, "slower": 1}
+    assert overall.outcomes == {"passed": 3, "wrong_value": 1, "rejected": 1}
+    assert overall.rules == {"calls-reference": 1}
+    assert (overall.problems, overall.samples, overall.correct) == (5, 5, 3)
+    assert overall.geomean_speedup == pytest.approx((2.5 * 1.005 * 0.6) ** (1 / 3))
+
+
+def test_levels_have_their_own_denominators() -> None:
+    levels = score([*FIVE, make_evaluation("mine.py", 3.0)]).levels
+    assert list(levels) == ["1", "2", "own"]
+    assert levels["1"].fast_p["1"] == pytest.approx(1 / 3)
+    assert levels["2"].fast_p["0"] == 0.0
+    assert levels["2"].geomean_speedup is None
+    assert levels["own"].fast_p["2"] == 1.0
+
+
+def test_the_function_takes_the_total_from_the_caller() -> None:
+    assert fast_p(FIVE, 1, total=10) == pytest.approx(0.1)
+    assert fast_p(FIVE, 1, total=10, rule=by_point) == pytest.approx(0.2)
+    assert fast_p([], 1, total=0) is None
+    with pytest.raises(ValueError, match="5 problems were evaluated"):
+        fast_p(FIVE, 1, total=4)
+
+
+def test_an_interval_that_touches_p_is_not_above_it() -> None:
+    touching = make_evaluation("1/1", 1.25, spread=0.2)
+    assert touching.timing is not None and touching.timing.interval[0] == 1.0
+    assert score([touching]).overall.fast_p["1"] == 0.0
+
+
+def test_weak_problems_are_left_out_and_listed() -> None:
+    found = score([*FIVE, make_evaluation("1/4", 9.0, trivial=("zeros", "an input"))])
+    assert found.overall == score(FIVE).overall
+    assert [(left.problem, left.trivial) for left in found.left_out] == [("1/4", ("zeros", "an input"))]
+    assert [row["problem"] for row in found.problems] == ["1/1", "1/2", "1/3", "1/4", "2/1", "2/2"]
+
+
+def test_no_answer_is_not_passed_and_pending_is_in_no_denominator() -> None:
+    skips = [NoCandidate(problem="2/3", contestant="folder:answers", reason="refused")]
+    header = make_header(problems=("1/1", "2/3", "3/1"))
+    found = score(FIVE, skips, header)
+    assert found.overall.problems == 6
+    assert found.overall.no_candidate == 1
+    assert found.overall.fast_p["0"] == pytest.approx(3 / 6)
+    assert found.levels["2"].problems == 3
+    assert found.pending == ("3/1",)
+
+
+def test_several_samples_are_averaged_within_their_problem() -> None:
+    evaluations = [
+        make_evaluation("1/1", 2.0, sample=0),
+        make_evaluation("1/1", outcome="build_failed", sample=1),
+        make_evaluation("1/2", 8.0, sample=0),
+        make_evaluation("1/2", 2.0, sample=1),
+    ]
+    overall = score(evaluations).overall
+    assert overall.fast_p["0"] == pytest.approx((0.5 + 1) / 2)
+    assert overall.fast_p_at_k["1"]["0"] == pytest.approx(0.75)
+    assert overall.fast_p_at_k["2"]["0"] == 1.0
+    assert list(overall.fast_p_at_k) == ["1", "2"]
+    assert overall.geomean_speedup == pytest.approx(math.sqrt(2 * 4))
+    assert (overall.problems, overall.samples, overall.correct) == (2, 4, 2)
+
+
+def test_the_last_record_of_a_sample_stands_before_any_skip() -> None:
+    skip = NoCandidate(problem="1/1", contestant="folder:answers", reason="too slow")
+    found = score([make_evaluation("1/1", outcome="timed_out"), make_evaluation("1/1", 1.2)], [skip])
+    assert found.overall.fast_p["0"] == 1.0
+    assert found.overall.samples == 1
+    assert found.no_candidates == ()
+
+
+def test_an_empty_run_and_only_failures_have_no_speeds() -> None:
+    empty = score([])
+    assert set(empty.overall.fast_p.values()) == {None}
+    assert empty.overall.fast_p_interval["0"] == (0.0, 1.0)
+    assert (empty.levels, empty.environment, empty.problems) == ({}, None, ())
+    failed = score([make_evaluation("1/1", outcome="wrong_shape")]).overall
+    assert failed.fast_p["0"] == 0.0
+    assert (failed.geomean_speedup, failed.geomean_interval) == (None, None)
+
+
+def test_the_json_is_standard_and_has_the_documented_keys() -> None:
+    data = json.loads(score(FIVE, header=make_header()).model_dump_json(), parse_constant=pytest.fail)
+    assert {"overall", "levels", "left_out", "problems", "header", "environment"} <= data.keys()
+    assert list(data["overall"]["fast_p"]) == ["0", "0.5", "0.8", "1", "1.5", "2"]
+    assert data["problems"][3]["trials"][0]["error"] is None
+    assert json.dumps(score(FIVE).model_dump(mode="json"), allow_nan=False)
+
+
+def test_figures_of_two_machines_come_with_a_warning() -> None:
+    other = make_evaluation("1/2", environment=make_environment(gpu="NVIDIA H100", driver="570"))
+    assert score([make_evaluation("1/1"), other]).warnings == (
+        "the figures come from 2 environments that differ in gpu, driver",
+    )
+
+
+def test_scores_of_a_run_folder_say_that_a_line_was_torn(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "run", make_header()) as run:
+        run.append(*make_answer("1/1", speedup=2.0))
+    with (tmp_path / "run" / "evaluations.jsonl").open("a") as file:
+        file.write('{"half')
+    found = score_run(Run.read(tmp_path / "run"))
+    assert found.overall.fast_p["1.5"] == 1.0
+    assert "unfinished" in found.warnings[0]
+
+
+def test_curves_agree_with_fast_p() -> None:
+    evaluations = [evaluation for evaluation, _ in make_run(60, samples=2)]
+    found = score(evaluations).overall
+    corners = curves(evaluations)["all"]
+    for name, share in found.fast_p.items():
+        at = [y for p, y in corners if p <= float(name)][-1]
+        assert at == pytest.approx(share)
+    assert corners[-1][1] == pytest.approx(0.0)
+    assert curves([]) == {}
+
+
+def test_outcome_bars_hold_every_candidate() -> None:
+    untimed = make_evaluation("1/9", None)
+    parts = bar(score([*FIVE, untimed]).overall)
+    assert sum(count for _, _, count in parts) == 6
+    assert ("passed", "untimed", 1) in parts
+
+
+# Terminal
+
+
+def shown(scores: Scores) -> str:
+    console = Console(width=100, file=io.StringIO())
+    with console.capture() as capture:
+        show(scores, console)
+    return capture.get()
+
+
+@pytest.mark.parametrize("evaluations", [[], FIVE, [e for e, _ in make_run(200)]], ids=["empty", "few", "many"])
+def test_the_tables_fit_100_columns(evaluations: list[Evaluation]) -> None:
+    text = shown(score(evaluations, header=make_header(problems=("1/1", "4/999"))))
+    assert "fast_p" in text and "4/999" in text
+    assert max(len(line) for line in text.splitlines()) <= 100
+    assert "…" not in text
+
+
+def test_the_terminal_prints_markup_in_names_as_text() -> None:
+    assert "[red]no[/red] 1" in shown(score([make_evaluation("1/1", outcome="rejected", rule="[red]no[/red]")]))
+
+
+# The page
+
+
+def open_page(page: Path, anchor: str = "", virtual_time: bool = True) -> str:
+    """The page's DOM after its scripts ran in headless Chromium; fails on any console message."""
+    assert BROWSER is not None
+    profile = page.parent / "profile"
+    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+    command += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    command += [f"--user-data-dir={profile}", "--enable-logging=stderr"]
+    if virtual_time:
+        command.append("--virtual-time-budget=3000")
+    command += ["--dump-dom", page.as_uri() + anchor]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    shutil.rmtree(profile, ignore_errors=True)
+    assert "CONSOLE" not in done.stderr, done.stderr
+    return done.stdout
+
+
+def rendered(evaluations: list[Evaluation], path: Path, source: str = "class ModelNew: ...\n") -> Path:
+    page = render_html(score(evaluations, header=make_header()), evaluations, lambda digest: source)
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def test_embedded_json_cannot_leave_its_element() -> None:
+    text = embed({"a": EVIL, "b": math.inf, "c": "\u2028é"})
+    assert not set("<>&") & set(text)
+    assert json.loads(text) == {"a": EVIL, "b": None, "c": "\u2028é"}
+
+
+def test_the_page_needs_nothing_from_outside(tmp_path: Path) -> None:
+    page = rendered(FIVE, tmp_path / "report.html").read_text()
+    without_namespace = page.replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r"https?://|//cdn|@import|url\(|<link[^>]+stylesheet", without_namespace)
+    assert "default-src 'none'" in page
+
+
+def test_a_run_is_written_with_its_sources_and_references(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "run", make_header()) as run:
+        run.append(*make_answer("1/1", source="# the answer\n"))
+    page = tmp_path / "report.html"
+    found = write_html(Run.read(tmp_path / "run"), page, {"1/1": "# the reference\n"})
+    assert found.overall.problems == 1
+    assert "# the answer" in page.read_text() and "# the reference" in page.read_text()
+    with pytest.raises(StoreError, match="cannot be"):
+        write_html(Run.read(tmp_path / "run"), tmp_path / "report.html" / "below.html")
+
+
+@needs_browser
+def test_the_rows_appear_and_a_linked_problem_is_open(tmp_path: Path) -> None:
+    page = rendered(FIVE, tmp_path / "report.html", source="import torch  # a comment\n")
+    dom = open_page(page, "#1/2")
+    assert dom.count('<tr class="row">') == 5
+    assert dom.count('class="open" aria-expanded="true"') == 1
+    assert "Correct; as fast as the reference, as far as can be told" in dom
+    assert '<span class="h-k">import</span>' in dom and '<span class="h-c"># a comment</span>' in dom
+    assert 'class="median"' in dom and 'class="line all c-all"' in dom
+
+
+@needs_browser
+@pytest.mark.parametrize("evaluations", [[], FIVE[3:]], ids=["empty", "only failures"])
+def test_a_page_without_speeds_opens_too(tmp_path: Path, evaluations: list[Evaluation]) -> None:
+    dom = open_page(rendered(evaluations, tmp_path / "report.html"))
+    assert "No correct candidate has been timed." in dom
+    assert dom.count('<tr class="row">') == len(evaluations)
+
+
+@needs_browser
+def test_what_a_contestant_writes_never_runs(tmp_path: Path) -> None:
+    hostile = make_evaluation(
+        "1/1",
+        outcome="rejected",
+        reason=EVIL,
+        rule=EVIL,
+        problem_name=EVIL,
+        backend=EVIL,
+        contestant=EVIL,
+        log=EVIL,
+        notes=(EVIL,),
+        seconds={EVIL: 1.0},
+        environment=make_environment(gpu=EVIL),
+    )
+    weak = make_evaluation(EVIL, 2.0, trivial=(EVIL,), level=None)
+    found = score(
+        [hostile, weak],
+        [NoCandidate(problem=EVIL + "2", contestant="folder:answers", reason=EVIL)],
+        make_header(contestant=EVIL),
+    )
+    page = tmp_path / "report.html"
+    page.write_text(render_html(found, [hostile, weak], lambda digest: EVIL, {"1/1": EVIL}), encoding="utf-8")
+    dom = open_page(page, "#1/1")
+    assert "<img" not in dom
+    assert "<title>owned" not in dom
+    assert dom.count("<script") == 4
+    assert dom.count('<tr class="row">') == 3
+    assert "Rejected: &lt;/script&gt;" in dom
+
+
+@needs_browser
+def test_5000_evaluations_open_in_two_seconds(tmp_path: Path) -> None:
+    run = make_run(5000)
+    sources = {candidate.digest: candidate.source for _, candidate in run}
+    evaluations = [evaluation for evaluation, _ in run]
+    page = tmp_path / "report.html"
+    page.write_text(render_html(score(evaluations), evaluations, sources.get), encoding="utf-8")
+    dom = open_page(page, virtual_time=False)
+    ready = re.search(r'data-ready="(\d+)"', dom)
+    assert ready is not None and int(ready[1]) < 2000
+    assert dom.count('<tr class="row">') == 200
+    assert "200 shown of 5000 candidates" in dom
