@@ -146,7 +146,9 @@ class Timing(Record):
     """Confidence interval of `speedup`."""
     confidence: float
     overhead_ms: float
-    """Message and copy time inside the bracket, calibrated on the reference and already subtracted."""
+    """Message time inside the bracket, calibrated on the reference and already subtracted."""
+    late_work_ms: float = 0.0
+    """What the candidate did after saying that it had computed, beyond a copy; already added to its samples."""
     reference_samples_ms: tuple[float, ...]
     candidate_samples_ms: tuple[float, ...]
     stopped: Literal["precise", "budget", "fixed"]

@@ -114,11 +114,7 @@ class Session:
         header = run.header
         finished = set() if again else run.done()
         tasks = [
-            Task(
-                key,
-                sample,
-                lambda key=key, sample=sample: self._start(contestant, key, sample, header, protocol),
-            )
+            Task(key, sample, partial(self._start, contestant, key, sample, header, protocol))
             for key in keys
             for sample in contestant.samples(key)
             if (key, sample) not in finished

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 from kernelgauge.backends.base import Backend
 from kernelgauge.backends.loading import import_file
 from kernelgauge.hardware import first_line, package_version
+from kernelgauge.schema import digest
+
+
+@cache
+def instruction_set() -> str:
+    """Digest of the CPU's instruction set: what `-march=native` compiles for, so it is part of a build's content."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return "unknown"
+    return digest(next((line for line in lines if line.startswith(("flags", "Features"))), ""))
 
 
 @dataclass(frozen=True)
@@ -26,7 +38,7 @@ class CppBackend(Backend):
         return None
 
     def fingerprint(self) -> str:
-        return f"{package_version('torch')} {first_line('g++', '--version')}"
+        return f"{package_version('torch')} {first_line('g++', '--version')} {instruction_set()}"
 
     def build(self, path: Path, build_dir: Path) -> None:
         self.load(path, build_dir)

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from kernelgauge.backends.base import Backend
+from kernelgauge.backends.cpp import instruction_set
 from kernelgauge.backends.loading import import_file
 from kernelgauge.hardware import cuda_compiler, first_line, gpu, package_version
 
@@ -56,7 +57,8 @@ class CudaBackend(Backend):
         return {"TORCH_CUDA_ARCH_LIST": architecture()} | ({"CUDA_HOME": str(home)} if home else {})
 
     def fingerprint(self) -> str:
-        return f"{package_version('torch')} {first_line('g++', '--version')} {cuda_compiler()} {architecture()}"
+        compilers = f"{first_line('g++', '--version')} {instruction_set()} {cuda_compiler()} {architecture()}"
+        return f"{package_version('torch')} {compilers}"
 
     def build(self, path: Path, build_dir: Path) -> None:
         import torch
@@ -88,22 +90,25 @@ def compile_only(name: str, cuda_sources: Any, build_directory: str, **options: 
         RuntimeError: nvcc refused, with what it printed.
         CompiledOnly: it compiled.
     """
-    from torch.utils.cpp_extension import include_paths
+    from torch.utils.cpp_extension import COMMON_NVCC_FLAGS, include_paths
 
     home = cuda_home()
     if home is None:
         raise RuntimeError("nvcc is not installed")
     sources = [cuda_sources] if isinstance(cuda_sources, str) else list(cuda_sources)
     source = Path(build_directory) / "cuda.cu"
-    source.write_text(_PREAMBLE + "\n".join(sources))
-    target = "sm_" + architecture().replace(".", "")
-    includes = [f"-I{folder}" for folder in include_paths()]
+    preamble = "" if options.get("no_implicit_headers") else _PREAMBLE
+    source.write_text(preamble + "\n".join(sources))
+    includes = [f"-I{folder}" for folder in [*include_paths(), *(options.get("extra_include_paths") or [])]]
+    # The flags that PyTorch's own build adds, so that both accept the same sources.
     flags = [
-        *(options.get("extra_cuda_cflags") or []),
-        f"-arch={target}",
+        *COMMON_NVCC_FLAGS,
         "-std=c++20",
-        "--expt-relaxed-constexpr",
+        "-DC10_CUDA_NO_CMAKE_CONFIGURE_FILE",  # a header that only a PyTorch with CUDA brings
+        *(options.get("extra_cuda_cflags") or []),
     ]
+    if not any("arch" in flag for flag in flags):
+        flags.append("-arch=sm_" + architecture().replace(".", ""))
     command = [
         str(home / "bin" / "nvcc"),
         "-c",

@@ -47,13 +47,20 @@ def _replacement(root: Path, compile_into: Callable[..., Any]) -> Callable[..., 
             options["cuda_sources"] = cuda_sources
         folder = root / extension_key(name, cpp_sources, options)
         if not (folder / _FINISHED).exists():
-            folder.mkdir(parents=True, exist_ok=True)
             kept = {key: value for key, value in options.items() if key not in _WITHOUT_EFFECT}
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError:  # called late, in a sealed worker, which may read a build but not add to it
+                return compile_into(name=name, cpp_sources=cpp_sources, **kept)
             compile_into(name=name, cpp_sources=cpp_sources, build_directory=str(folder), **kept)
             (folder / _FINISHED).touch()
             for left_over in folder.glob("*.o"):
                 left_over.unlink()
-        return import_extension(folder)
+        if options.get("is_python_module", True):
+            return import_extension(folder)
+        (library,) = folder.glob("*.so")
+        torch.ops.load_library(library)
+        return str(library)
 
     return load_inline
 

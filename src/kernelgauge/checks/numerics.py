@@ -16,7 +16,8 @@ import torch
 
 from kernelgauge.config import Agreement
 
-_CHUNK = 1 << 22
+# Elements looked at together: small enough for the temporaries to stay in the cache.
+_CHUNK = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -58,36 +59,56 @@ def _exact(output: torch.Tensor, expected: torch.Tensor) -> Distance:
     return Distance(1.0 + count / output.numel(), 1.0, where)
 
 
-def _scale(expected: torch.Tensor) -> float:
-    total, count = 0.0, 0
-    for _, (piece,) in _chunks(expected):
-        finite = piece[piece.isfinite()].double()
-        total += float(finite.square().sum())
-        count += finite.numel()
-    scale = math.sqrt(total / count) if count else 0.0
-    return scale if 0 < scale < math.inf else 1.0
+@dataclass
+class _Sums:
+    """Running sums over the chunks of one output."""
+
+    squared_error: float = 0.0
+    squared_due: float = 0.0
+    worst: float = -1.0
+    worst_at: int = 0
+    skipped: int = 0
+    """Elements that are infinite or NaN on both sides alike."""
+    mismatch_at: int | None = None
+    """First element that is finite on one side only."""
+
+    def add(self, start: int, got: torch.Tensor, due: torch.Tensor) -> None:
+        difference = got.double() - due
+        if not math.isfinite(float(difference.sum())):
+            difference = self._without_matching_infinities(start, got, due, difference)
+            due = due.where(due.isfinite(), torch.zeros_like(due))
+        exact = due.double()
+        self.squared_error += float(difference.dot(difference))
+        self.squared_due += float(exact.dot(exact))
+        peak, place = difference.abs_().max(0)
+        if float(peak) > self.worst:
+            self.worst, self.worst_at = float(peak), start + int(place)
+
+    def _without_matching_infinities(
+        self, start: int, got: torch.Tensor, due: torch.Tensor, difference: torch.Tensor
+    ) -> torch.Tensor:
+        matching = (got == due) | (got.isnan() & due.isnan())
+        finite = difference.isfinite()
+        wrong = ~(matching | finite)
+        if self.mismatch_at is None and wrong.any():
+            self.mismatch_at = start + int(wrong.nonzero()[0])
+        self.skipped += int((matching & ~finite).sum())
+        return difference.where(finite, torch.zeros_like(difference))
 
 
 def _floating(output: torch.Tensor, expected: torch.Tensor) -> Distance:
-    scale = _scale(expected)
-    total, worst, worst_at = 0.0, -1.0, 0
-    for start, (got, due) in _chunks(output, expected):
-        difference = got.double() - due.double()
-        # Equal infinities subtract to NaN; unequal ones and every other NaN stay non-finite and are wrong.
-        agreed = (got == due) | (got.isnan() & due.isnan())
-        difference = torch.where(agreed, torch.zeros_like(difference), difference).abs_()
-        bad = ~difference.isfinite()
-        if bad.any():
-            at = start + int(bad.nonzero()[0])
-            return Distance(math.inf, math.inf, _in_words(output, expected, at))
-        total += float(difference.square().sum())
-        peak, place = difference.max(0)
-        if float(peak) > worst:
-            worst, worst_at = float(peak), start + int(place)
     if output.numel() == 0:
         return Distance(0.0, 0.0)
-    rms = math.sqrt(total / output.numel()) / scale
-    return Distance(rms, worst / scale, _in_words(output, expected, worst_at))
+    sums = _Sums()
+    for start, (got, due) in _chunks(output, expected):
+        sums.add(start, got, due)
+    if sums.mismatch_at is not None:
+        return Distance(math.inf, math.inf, _in_words(output, expected, sums.mismatch_at))
+    count = max(output.numel() - sums.skipped, 1)
+    scale = math.sqrt(sums.squared_due / count)
+    scale = scale if 0 < scale < math.inf else 1.0
+    rms = math.sqrt(sums.squared_error / count) / scale
+    return Distance(rms, sums.worst / scale, _in_words(output, expected, sums.worst_at))
 
 
 def _in_words(output: torch.Tensor, expected: torch.Tensor, at: int) -> str:

@@ -30,7 +30,7 @@ class Claim(BaseModel):
     """Something a worker says. Nothing in it is believed without a check from outside."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    event: Literal["ready", "loaded", "constructed", "staged", "done", "described", "drawn", "failed"]
+    event: Literal["ready", "loaded", "constructed", "staged", "computed", "done", "described", "drawn", "failed"]
     walls: tuple[str, ...] = Field(default=(), max_length=16)
     tensors: tuple[TensorSpec, ...] = Field(default=(), max_length=256)
     aliases_input: bool = False

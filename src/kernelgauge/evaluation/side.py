@@ -48,8 +48,10 @@ class Source:
 class Call:
     """One forward as the parent saw it."""
 
-    bracket_ns: int
-    """From `go` to `done` on the parent's clock."""
+    computed_ns: int
+    """From `go` until the worker said that it had computed, on the parent's clock."""
+    copy_ns: int
+    """From then until the outputs were in the region: nothing but a copy, if what it said was true."""
     claim: Claim
 
 
@@ -86,6 +88,7 @@ class Side:
         self.outputs: Region | None = None
         self.expected: list[TensorSpec] = []
         self.views: list[torch.Tensor] = []
+        self._kept: list[torch.Tensor] = []
 
     def open(self, init: Any, seed: int, randomise: bool, state: bytes | None = None) -> None:
         """Fork the worker, load the source, construct the model; with `state`, load these parameters into it.
@@ -136,6 +139,7 @@ class Side:
         self.inputs = Region.create(input_bytes)
         self.outputs = Region.create(size_of(self.expected))
         self.views = self.outputs.tensors(self.expected)
+        self._kept = [torch.empty_like(view) for view in self.views]
         self.ask(
             "attach",
             self._limits.load_seconds,
@@ -162,18 +166,24 @@ class Side:
         try:
             start = time.perf_counter_ns()
             process.tell("forward", watch=watch)
-            raw = process.receive_raw(self._limits.call_seconds)
-            bracket = time.perf_counter_ns() - start
-            claim = process.parse(raw, "done")
+            first = process.receive_raw(self._limits.call_seconds)
+            computed = time.perf_counter_ns()
+            if process.parse(first, "computed").event == "failed":
+                raise self._failed("forward", process.parse(first, "computed"))
+            second = process.receive_raw(self._limits.call_seconds)
+            done = time.perf_counter_ns()
+            claim = process.parse(second, "done")
         except (WorkerEnded, WorkerTimedOut, ProtocolBroken) as error:
             raise self._explain("forward", self._limits.call_seconds, error) from error
         if claim.event == "failed":
             raise self._failed("forward", claim)
-        return Call(bracket, claim)
+        return Call(computed - start, done - computed, claim)
 
     def snapshot(self) -> list[torch.Tensor]:
-        """A copy of the outputs the worker has written, out of its reach."""
-        return [view.clone() for view in self.views]
+        """A copy of the outputs the worker has written, out of its reach; the next snapshot overwrites it."""
+        for kept, view in zip(self._kept, self.views, strict=True):
+            kept.copy_(view)
+        return self._kept
 
     def inputs_equal(self, master: Region) -> bool:
         """Whether the inputs still are what was staged."""
@@ -215,5 +225,5 @@ class Side:
         for region in (self.inputs, self.outputs):
             if region is not None:
                 region.close()
-        self.views = []
+        self.views, self._kept = [], []
         self.inputs = self.outputs = None

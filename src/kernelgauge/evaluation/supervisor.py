@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+import torch
+
 from kernelgauge.backends.cache import BuildCache, build_key
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.checks.numerics import Distance
@@ -88,12 +90,12 @@ class Supervisor:
             ProblemError: the reference itself fails.
             MachineError: the machine failed twice.
         """
-        with job.stage("admit"):
+        with job.stage("admit"), one_thread():
             _retried(lambda: self._admit(job))
         try:
             with job.stage("build"):
                 self._build(job)
-            with job.stage("check"):
+            with job.stage("check"), one_thread():
                 _retried(lambda: self._check(job))
         except Failure as failure:
             job.failure = failure
@@ -103,7 +105,7 @@ class Supervisor:
         if job.failure is not None:
             return
         try:
-            with job.stage("time"):
+            with job.stage("time"), one_thread():
                 _retried(lambda: self._time(job))
         except Failure as failure:
             job.failure = failure
@@ -215,6 +217,20 @@ class Supervisor:
             seconds=job.seconds,
             log=job.log,
         )
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep the parent's own arithmetic on one core: a second thread would wait for the workers' idle ones to yield.
+
+    Restored afterwards, since this is the caller's process; the number is the calling thread's own.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _retried(attempt: Callable[[], None]) -> None:

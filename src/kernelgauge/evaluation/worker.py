@@ -80,7 +80,8 @@ def overlap(tensors: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
 class Bench:
     """What one worker holds: the candidate's module and model, its regions, its staged arguments."""
 
-    def __init__(self) -> None:
+    def __init__(self, channel: socket.socket) -> None:
+        self.channel = channel
         self.module: ModuleType | None = None
         self.model: Any = None
         self.device = torch.device("cpu")
@@ -134,12 +135,13 @@ class Bench:
         return {"event": "staged"}
 
     def forward(self, watch: bool) -> dict[str, Any]:
-        """One call: run, wait for the device, copy the outputs out. With `watch`, look for aliasing too."""
+        """One call: run, wait for the device, say so, copy the outputs out. With `watch`, look for aliasing too."""
         start = time.perf_counter_ns()
         with torch.no_grad():
             result = self.model(*self.arguments)
         self._synchronise()
         ended = time.perf_counter_ns()
+        send(self.channel, {"event": "computed"})
         outputs = flatten(result)
         metadata = [{"shape": list(t.shape), "dtype": dtype_name(t.dtype)} for t in outputs]
         copied = [(list(t.shape), t.dtype) for t in self.targets] == [(list(t.shape), t.dtype) for t in outputs]
@@ -163,7 +165,7 @@ class Bench:
 
 def serve(channel: socket.socket) -> None:
     """Answer commands until the parent hangs up; an exception of the candidate's becomes a `failed` claim."""
-    bench = Bench()
+    bench = Bench(channel)
     while True:
         command, descriptors = receive(channel)
         stage = command.pop("do")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -138,7 +139,10 @@ def _observe(
 @contextlib.contextmanager
 def _settings(recorder: _Recorder, isa: str | None) -> Iterator[None]:
     settings = {
-        "force_disable_caches": True,
+        # Not `force_disable_caches`: that would be written into Triton kernels, which then tune themselves anew
+        # in every process. The parent gives each compile an empty cache folder instead.
+        "fx_graph_cache": False,
+        "fx_graph_remote_cache": False,
         "compile_threads": 1,
         # Random numbers as eager draws them: under one seed, dropout must drop the same elements.
         "fallback_random": True,
@@ -146,8 +150,9 @@ def _settings(recorder: _Recorder, isa: str | None) -> Iterator[None]:
     }
     with contextlib.ExitStack() as stack:
         stack.enter_context(inductor_config.patch(settings))
-        # Recurrent layers are a graph break unless this is set.
-        stack.enter_context(torch._dynamo.config.patch(allow_rnn=True))
+        # Recurrent layers and warnings (instance norm gives one) are graph breaks unless these are set.
+        tracing = {"allow_rnn": True, "reorderable_logging_functions": {warnings.warn}}
+        stack.enter_context(torch._dynamo.config.patch(tracing))
         stack.enter_context(
             mock.patch.object(GraphLowering, "compile_to_module", lambda self: recorder.no_build(self))
         )

@@ -37,7 +37,10 @@ CPU_SETTINGS = """\
 if torch.backends.cpu.get_cpu_capability() != "{capability}":
     raise ImportError("these kernels are written for {capability}, which this CPU does not have")
 cpu_vec_isa.valid_vec_isa_list = lambda: [cpu_vec_isa.{isa}()]
-# A precompiled header costs more than it saves here, and lies outside the cache folder.
+"""
+
+HEADER_SETTINGS = """\
+# A precompiled header would lie outside the cache folder, and runs the compiler at every import.
 inductor_config.cpp_cache_precompile_headers = False
 """
 
@@ -85,9 +88,9 @@ def _settings(captured: Captured, device: str) -> str:
     if device == "cuda":
         return CUDA_SETTINGS
     if captured.instruction_set is None:
-        return "inductor_config.cpp_cache_precompile_headers = False\n"
+        return HEADER_SETTINGS
     capability = captured.instruction_set.removeprefix("Vec")
-    return CPU_SETTINGS.format(capability=capability, isa=captured.instruction_set)
+    return CPU_SETTINGS.format(capability=capability, isa=captured.instruction_set) + HEADER_SETTINGS
 
 
 def _clean(code: str) -> str:

@@ -46,7 +46,7 @@ class Answers:
     @property
     def counts(self) -> bool:
         """Whether the protocol lets the problem into the score."""
-        return all(record.counts for record in (*self.evaluations, *self.skips))
+        return all(e.counts for e in self.evaluations) and all(s.counts for s in self.skips)
 
     def successes(self, p: float, rule: Success) -> int:
         return sum(rule(e, p) for e in self.evaluations)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,17 @@ class Ratio:
         """The same estimate with an interval that reaches at least that far, relative to the estimate."""
         low, high = self.estimate * (1 - below), self.estimate * (1 + (below if above is None else above))
         return Ratio(self.estimate, min(self.low, low), max(self.high, high))
+
+
+def median_deviation(samples: Sequence[float]) -> float:
+    """Median absolute deviation from the median: scatter that single outliers do not move."""
+    centre = statistics.median(samples)
+    return statistics.median([abs(sample - centre) for sample in samples])
+
+
+def standard_error_of_median(samples: Sequence[float]) -> float:
+    """Standard error of the median of roughly normal samples: 1.2533 sigma / sqrt(n), sigma = 1.4826 deviations."""
+    return 1.2533 * 1.4826 * median_deviation(samples) / math.sqrt(len(samples))
 
 
 def paired(reference: Sequence[float], candidate: Sequence[float], confidence: float) -> Ratio:

@@ -1,0 +1,16 @@
+# Calls abort(), as a failed C++ assertion does.
+# verdict: runtime_error
+import os
+
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.linear = nn.Linear(features, features)
+        self.norm = nn.LayerNorm(features)
+
+    def forward(self, x):
+        os.abort()

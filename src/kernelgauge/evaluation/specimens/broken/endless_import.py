@@ -1,0 +1,4 @@
+# Never finishes importing.
+# verdict: timed_out
+while True:
+    pass

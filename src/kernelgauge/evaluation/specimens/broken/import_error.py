@@ -1,0 +1,16 @@
+# Imports a package that does not exist.
+# verdict: load_failed
+import a_package_that_does_not_exist
+
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.linear = nn.Linear(features, features)
+        self.norm = nn.LayerNorm(features)
+
+    def forward(self, x):
+        return torch.relu(self.norm(self.linear(x)))

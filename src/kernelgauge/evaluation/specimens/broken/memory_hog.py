@@ -1,0 +1,15 @@
+# Asks for a terabyte.
+# verdict: out_of_memory
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.linear = nn.Linear(features, features)
+        self.norm = nn.LayerNorm(features)
+
+    def forward(self, x):
+        torch.empty(2**38)
+        return torch.relu(self.norm(self.linear(x)))

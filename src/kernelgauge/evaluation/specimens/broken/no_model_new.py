@@ -1,0 +1,14 @@
+# Defines another class than ModelNew.
+# verdict: load_failed
+import torch
+import torch.nn as nn
+
+
+class FastModel(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.linear = nn.Linear(features, features)
+        self.norm = nn.LayerNorm(features)
+
+    def forward(self, x):
+        return torch.relu(self.norm(self.linear(x)))

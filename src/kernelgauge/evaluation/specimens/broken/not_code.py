@@ -1,0 +1,3 @@
+# What a chat model says when it has no code.
+# verdict: load_failed
+Certainly! Here is the optimised kernel you asked for.

@@ -1,0 +1,16 @@
+# Fills memory from Python.
+# verdict: out_of_memory
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.linear = nn.Linear(features, features)
+        self.norm = nn.LayerNorm(features)
+
+    def forward(self, x):
+        hoard = []
+        while True:
+            hoard.append(bytearray(2**26))

@@ -1,0 +1,4 @@
+# Not Python.
+# verdict: load_failed
+class ModelNew(:
+    pass

@@ -1,0 +1,25 @@
+"""What tests share: one cache folder and one session of the real evaluator, lasting as long as the tests do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kernelgauge.session import Session
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The cache of every session and every command in these tests; never the user's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("KERNELGAUGE_CACHE", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def session(cache_folder: Path) -> Iterator[Session]:
+    with Session() as made:
+        yield made

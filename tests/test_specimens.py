@@ -1,0 +1,62 @@
+"""Every specimen through the real evaluator: each outcome is reached, and none harms the next evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kernelgauge.config import Limits
+from kernelgauge.evaluation.specimens import Specimen, problem, specimens
+from kernelgauge.schema import Outcome
+from kernelgauge.session import Session
+
+ALL = specimens()
+HONEST = next(s for s in ALL if s.name == "same_operations")
+
+
+@pytest.fixture(scope="module")
+def strict_session(cache_folder: Path) -> Iterator[Session]:
+    limits = Limits(load_seconds=30, call_seconds=5, memory_gb=3)
+    with Session(limits=limits) as session:
+        yield session
+
+
+@pytest.mark.parametrize("specimen", ALL, ids=lambda s: f"{s.kind}/{s.name}")
+def test_specimen_gets_its_verdict_and_harms_nothing(specimen: Specimen, strict_session: Session) -> None:
+    record = strict_session.evaluate(problem(), specimen.source, device="cpu", timed=False)
+    assert (record.outcome, record.rule) == (specimen.outcome, specimen.rule), record.reason + record.log
+    assert record.passed or record.reason
+    scratch = strict_session.settings.cache / "scratch"
+    assert list(scratch.iterdir()) == []
+    after = strict_session.evaluate(problem(), HONEST.source, device="cpu", timed=False)
+    assert after.outcome is Outcome.PASSED, after.reason
+
+
+def test_memory_violation_is_named(strict_session: Session) -> None:
+    source = next(s.source for s in ALL if s.name == "segmentation_fault")
+    assert "memory violation" in strict_session.evaluate(problem(), source, device="cpu").reason
+
+
+def test_every_outcome_but_build_failed_has_a_specimen() -> None:
+    assert {s.outcome for s in ALL} == set(Outcome) - {Outcome.BUILD_FAILED}
+
+
+def test_ignored_parameters_pass_where_parameters_are_not_randomised(strict_session: Session) -> None:
+    """The defence is what refuses this cheat: under default initialisers the same file passes."""
+    source = next(s.source for s in ALL if s.name == "ignores_norm_parameters")
+    record = strict_session.evaluate(problem(), source, device="cpu", protocol="v0.1", timed=False)
+    assert record.outcome is Outcome.PASSED
+
+
+def test_half_precision_passes_under_a_tolerance_of_one_percent(strict_session: Session) -> None:
+    source = next(s.source for s in ALL if s.name == "half_precision")
+    record = strict_session.evaluate(problem(), source, device="cpu", protocol="v0.1", timed=False)
+    assert record.trials
+    assert record.trials[0].error < 10
+
+
+def test_candidates_of_other_construction_order_pass_by_the_second_route(strict_session: Session) -> None:
+    source = next(s.source for s in ALL if s.name == "other_construction_order")
+    assert strict_session.evaluate(problem(), source, device="cpu", timed=False).route == "state_dict"
