@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from kernelgauge.errors import UsageError
-from kernelgauge.generation.contestant import NoCandidate
 from kernelgauge.generation.inductor import Inductor
-from kernelgauge.schema import Candidate, Problem
+from kernelgauge.schema import Candidate, NoCandidate, Problem
 
 REDUCTION = """
 import torch

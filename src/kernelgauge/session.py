@@ -19,7 +19,7 @@ from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import Done, LocalExecutor, Task
 from kernelgauge.generation.contestant import Contestant
 from kernelgauge.hardware import environment
-from kernelgauge.problems.loader import load_problem
+from kernelgauge.problems.loader import is_own_file, load_problem
 from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, RunHeader, Sizes
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Session:
     def _start(
         self, contestant: Contestant, key: str, sample: int, header: RunHeader, protocol: Protocol
     ) -> Job | NoCandidate:
-        problem = load_problem(key, sizes=header.sizes)
+        problem = load_problem(key, sizes="full" if is_own_file(key) else header.sizes)
         answer = contestant.complete(problem, sample, header.device)
         if isinstance(answer, NoCandidate):
             trivial = self.supervisor.trivial(problem, protocol, header.device, self.environment)

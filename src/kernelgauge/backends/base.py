@@ -41,6 +41,10 @@ class Backend:
         """Variables for build and load processes; every cache a compiler keeps lies inside `scratch`."""
         return dict(self.variables)
 
+    def preload(self, source: str, device: str) -> tuple[str, ...]:
+        """Modules worth importing once in the zygote before a process for this source is forked from it."""
+        return ()
+
     def fingerprint(self) -> str:
         """What besides the source decides the result of a build: compilers, versions, flags."""
         return ""

@@ -37,6 +37,10 @@ class CppBackend(Backend):
             return "no C++ compiler: g++ is not on the path (Debian: apt-get install g++)"
         return None
 
+    def preload(self, source: str, device: str) -> tuple[str, ...]:
+        inductor = ("torch._inductor.async_compile", "torch._inductor.select_algorithm")
+        return inductor if "torch._inductor" in source else ("torch.utils.cpp_extension",)
+
     def fingerprint(self) -> str:
         return f"{package_version('torch')} {first_line('g++', '--version')} {instruction_set()}"
 

@@ -31,14 +31,17 @@ Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Candidates generated, 
 
 
 def _select(levels: str | None, names: str | None, contestant: Contestant) -> list[str]:
+    """Keys of the problems asked for that the contestant has candidates for; own files stand for themselves."""
     from kernelgauge.problems.catalogue import select
+    from kernelgauge.problems.loader import is_own_file, load_problem
 
-    asked = select(parse_levels(levels), parse_names(names))
-    available = getattr(contestant, "problems", None)
-    if available is None:
-        return asked
-    offered = set(available())
-    return [key for key in asked if key in offered]
+    wanted = parse_names(names)
+    own = [load_problem(name).key for name in wanted or () if is_own_file(name)]
+    within = select(parse_levels(levels))
+    if wanted is not None:
+        named = select(names=[name for name in wanted if not is_own_file(name)])
+        within = [key for key in named if key in within] + own
+    return [key for key in within if contestant.samples(key)]
 
 
 def _judge(contestant: Contestant, run: Run, keys: list[str], protocol: Protocol, jobs: int, again: bool) -> None:

@@ -26,7 +26,8 @@ def build_candidate(zygote: Zygote, candidate: Candidate, device: str, staging: 
         "TORCHINDUCTOR_CACHE_DIR": str(staging / "inductor"),
     }
     limit = zygote.settings.limits.build_seconds
-    with WorkerProcess(zygote, "worker", device, environment, writable=(staging,)) as process:
+    preload = backend.preload(candidate.source, device)
+    with WorkerProcess(zygote, "worker", device, environment, writable=(staging,), preload=preload) as process:
         path = process.scratch / "candidate.py"
         path.write_text(candidate.source)
         try:

@@ -55,7 +55,7 @@ def _parameter_new(original: Any) -> Any:
 
 @contextmanager
 def randomised() -> Iterator[None]:
-    """While open, `torch.nn`'s constant initialisers and `nn.Parameter(torch.ones/zeros/full(...))` draw at random."""
+    """While open, constant initialisers and `nn.Parameter(torch.ones/zeros/full(...))` draw at random."""
     saved: list[tuple[Any, str, Any]] = []
 
     def replace(owner: Any, name: str, value: Any) -> None:

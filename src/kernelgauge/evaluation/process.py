@@ -115,6 +115,8 @@ class WorkerProcess:
         role: `worker` runs a candidate or the reference, `oracle` the problem's own trusted code.
         environment: variables beside the scrubbed minimum; `{scratch}` in a value is replaced.
         sealed: whether the walls of `isolation` go up.
+        writable: folders it may write to beside its scratch.
+        preload: modules the zygote imports before it forks; named by backends, never by candidates.
     """
 
     def __init__(
@@ -125,6 +127,7 @@ class WorkerProcess:
         environment: dict[str, str] | None = None,
         sealed: bool = True,
         writable: tuple[Path, ...] = (),
+        preload: tuple[str, ...] = (),
     ):
         settings = zygote.settings
         root = settings.cache / "scratch"
@@ -144,6 +147,7 @@ class WorkerProcess:
             "role": role,
             "scratch": str(self.scratch),
             "threads": settings.threads,
+            "preload": preload,
             "sealed": sealed,
             "writable": [str(path) for path in writable],
             "memory_bytes": self._memory_limit(settings) if device == "cpu" and sealed else None,

@@ -97,9 +97,9 @@ class Side:
             Failure: `load_failed`, `timed_out`, `out_of_memory` or `runtime_error` of this source.
         """
         backend = backend_named(self._source.backend)
-        probe = Path("{scratch}")
-        environment = backend.environment(self._device, probe)
-        self.process = WorkerProcess(self._zygote, "worker", self._device, environment)
+        environment = backend.environment(self._device, Path("{scratch}"))
+        preload = backend.preload(self._source.text, self._device)
+        self.process = WorkerProcess(self._zygote, "worker", self._device, environment, preload=preload)
         scratch = self.process.scratch
         path = scratch / "candidate.py"
         path.write_text(self._source.text)

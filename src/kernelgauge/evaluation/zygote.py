@@ -18,6 +18,7 @@ import signal
 import socket
 import sys
 import traceback
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -104,18 +105,22 @@ def _keep(request: dict[str, Any], channel_fd: int, status_fd: int, log: int) ->
 
 
 def main() -> None:
-    """Serve fork requests from the socket on descriptor `argv[1]` until the parent goes away."""
-    isolation.die_with_parent()
+    """Serve fork requests from the socket on descriptor `argv[1]` until the parent goes away.
+
+    The end of that socket is the only sign of it: the kernel's own signal would follow the thread that started us.
+    """
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = socket.socket(fileno=int(sys.argv[1]))
-    gc.freeze()
     send(requests, {"event": "ready"})
     while True:
         try:
             request, (channel, status, log) = receive(requests)
         except EOFError:
             return
+        for module in request["preload"]:
+            import_module(module)
+        gc.freeze()
         if os.fork() == 0:
             requests.close()
             try:

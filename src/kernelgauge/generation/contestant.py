@@ -11,8 +11,6 @@ from typing import Protocol
 
 from kernelgauge.schema import Candidate, NoCandidate, Problem
 
-__all__ = ["Contestant", "NoCandidate"]
-
 
 class Contestant(Protocol):
     """A compiler, a language model, a folder of files: whatever turns a problem into candidates.

@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernelgauge.errors import MachineError, UsageError
-from kernelgauge.generation.contestant import NoCandidate
-from kernelgauge.schema import Candidate, Problem
+from kernelgauge.schema import Candidate, NoCandidate, Problem
 
 BACKENDS = {"cpu": "cpp", "cuda": "triton"}
 """Which kernel language Inductor writes for which device."""

@@ -23,12 +23,15 @@ def load_problem(name: str | Path, sizes: Sizes = "full") -> Problem:
     """
     if sizes not in get_args(Sizes):
         raise ProblemError(f"there is no size {sizes!r}: choose one of {', '.join(get_args(Sizes))}")
-    if isinstance(name, Path) or _is_path(name):
+    if is_own_file(name):
         return _own(name, sizes)
-    return _of_suite(name, sizes)
+    return _of_suite(str(name), sizes)
 
 
-def _is_path(name: str) -> bool:
+def is_own_file(name: str | Path) -> bool:
+    """Whether `name` means a file of the user's own rather than a problem of the suite."""
+    if isinstance(name, Path):
+        return True
     if catalogue.looks_like_name(name):
         return False
     try:

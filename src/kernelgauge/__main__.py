@@ -1,0 +1,5 @@
+"""`python -m kernelgauge`."""
+
+from kernelgauge.cli.main import main
+
+main()

@@ -1,0 +1,152 @@
+"""Records refuse contradictions; protocols are data that refuse nonsense; messages are typed and bounded."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from factories import make_evaluation, make_timing
+from pydantic import ValidationError
+
+from kernelgauge.config import load_protocol, protocols
+from kernelgauge.errors import UsageError
+from kernelgauge.evaluation.arguments import decode, encode
+from kernelgauge.evaluation.channel import LARGEST_MESSAGE, parse_claim
+from kernelgauge.schema import Evaluation, Timing, Trial
+
+
+@pytest.mark.parametrize(
+    ("outcome", "changes", "complaint"),
+    [
+        ("wrong_value", {"timing": make_timing(2.0)}, "cannot have a time"),
+        ("passed", {"trials": ()}, "at least one checked trial"),
+        (
+            "passed",
+            {"trials": (Trial(variant="own", error=1, allowed=0.1, reference_error=0, agreed=False),)},
+            "every trial to agree",
+        ),
+        ("rejected", {"rule": None}, "names its rule"),
+        ("passed", {"rule": "input_mutated"}, "names its rule"),
+        ("timed_out", {"reason": ""}, "needs a reason"),
+        ("passed", {"counts": False}, "only because of a trivial answer"),
+        ("passed", {"speed": 3}, "speed"),
+    ],
+)
+def test_contradicting_evaluations_cannot_be_constructed(
+    outcome: str, changes: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(ValidationError, match=complaint):
+        make_evaluation(outcome=outcome, **changes)
+
+
+def test_a_timing_holds_its_estimate_and_its_samples() -> None:
+    good = make_timing(2.0).model_dump()
+    for broken in (
+        {"interval": (2.1, 2.2)},
+        {"reference_samples_ms": ()},
+        {"candidate_ms": 0.0},
+        {"candidate_samples_ms": (1.0, -1.0)},
+        {"interval": (1.0, math.inf)},
+    ):
+        with pytest.raises(ValidationError):
+            Timing(**{**good, **broken})
+
+
+def test_a_trial_without_a_finite_error_cannot_agree() -> None:
+    with pytest.raises(ValidationError):
+        Trial(variant="own", error=math.inf, allowed=1.0, reference_error=0.0, agreed=True)
+
+
+def test_an_evaluation_survives_json_with_infinite_errors() -> None:
+    record = make_evaluation(outcome="wrong_value")
+    assert math.isinf(record.trials[0].error)
+    assert Evaluation.model_validate_json(record.model_dump_json()) == record
+
+
+def test_the_summary_is_plain_json() -> None:
+    text = json.dumps(make_evaluation(outcome="wrong_value").summary(), allow_nan=False)
+    needed = "problem backend protocol sizes device outcome reason speedup speedup_interval reference_ms"
+    assert {*needed.split(), "candidate_ms", "rules"} <= set(json.loads(text))
+
+
+@pytest.mark.parametrize(
+    ("interval", "standing", "above_one"),
+    [((1.01, 1.2), "faster", True), ((0.9, 1.2), "tie", False), ((0.5, 0.99), "slower", False)],
+)
+def test_standing_goes_by_the_whole_interval(interval: tuple[float, float], standing: str, above_one: bool) -> None:
+    timing = make_timing(sum(interval) / 2).model_copy(update={"interval": interval})
+    record = make_evaluation(timing=timing)
+    assert record.standing == standing
+    assert record.faster_than(1) is above_one
+    assert record.faster_than(0)
+
+
+def test_shipped_protocols_load_and_differ() -> None:
+    assert protocols() == ["strict", "v0.1"]
+    assert len({load_protocol(name).digest for name in protocols()}) == 2
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ('rule = "oracle"', 'rule = "looks right"'),
+        ("multiple = 16.0", "multiple = 0.0"),
+        ("min_samples = 12", "min_samples = 1200"),
+        ("[score]", "[skore]"),
+        ("confidence = 0.95", "confidence = 95"),
+        ("[inputs]", "[inputs"),
+    ],
+)
+def test_malformed_protocols_are_refused(edit: tuple[str, str], tmp_path: Path) -> None:
+    from importlib import resources
+
+    text = resources.files("kernelgauge.protocols").joinpath("strict.toml").read_text()
+    assert edit[0] in text
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    assert load_protocol(str(path)) == load_protocol("strict")
+    path.write_text(text.replace(*edit))
+    with pytest.raises(UsageError, match="malformed"):
+        load_protocol(str(path))
+
+
+def test_unknown_protocols_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"strict, v0\.1"):
+        load_protocol("lenient")
+    with pytest.raises(UsageError, match="does not exist"):
+        load_protocol(str(tmp_path / "none.toml"))
+
+
+def test_random_bytes_are_never_a_claim() -> None:
+    draw = random.Random(5)
+    for _ in range(2000):
+        with pytest.raises(ValueError):
+            parse_claim(draw.randbytes(draw.randrange(200)))
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"event": "passed"},
+        {"event": "done", "speedup": 5},
+        {"event": "done", "tensors": [{"shape": [-1], "dtype": "float32"}]},
+        {"event": "done", "tensors": [{"shape": [1] * 17, "dtype": "float32"}]},
+        {"event": "done", "tensors": [{"shape": [1], "dtype": "float32"}] * 300},
+        {"event": "done", "forward_ns": -5},
+        {"event": "failed", "message": "x" * LARGEST_MESSAGE},
+    ],
+)
+def test_ill_formed_claims_are_refused(claim: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        parse_claim(json.dumps(claim).encode())
+
+
+def test_arguments_keep_tuples_apart_from_lists() -> None:
+    value = [1, 2.5, None, True, "s", (1, (2, [3])), {"k": (4,)}]
+    assert decode(json.loads(json.dumps(encode(value)))) == value
+    with pytest.raises(TypeError):
+        encode(object())

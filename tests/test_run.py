@@ -1,0 +1,276 @@
+"""Many candidates: a folder contestant through the real command, interrupted, killed, resumed, judged again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from kernelgauge.config import load_protocol
+from kernelgauge.errors import MachineError, UsageError
+from kernelgauge.evaluation.specimens import problem, specimens
+from kernelgauge.execution.local import Done, LocalExecutor, Task
+from kernelgauge.generation.folder import Folder
+from kernelgauge.problems.loader import load_problem
+from kernelgauge.schema import Candidate, Evaluation, Outcome
+from kernelgauge.session import Session
+from kernelgauge.store.run import Run
+
+KEYS = ("1/19", "1/23", "1/47", "1/89", "2/76", "3/1")
+
+
+def as_candidate(key: str) -> str:
+    """The reference of a problem, renamed: an honest candidate that cannot be faster."""
+    source = load_problem(key, sizes="small").source
+    return source.replace("class Model(", "class ModelNew(").replace("super(Model,", "super(ModelNew,")
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Candidates in both ways of naming; one of them is wrong, one is no code."""
+    folder = tmp_path_factory.mktemp("answers")
+    for key in KEYS[:3]:
+        level, number = key.split("/")
+        (folder / f"level_{level}_problem_{number}_sample_0_kernel.py").write_text(as_candidate(key))
+    for key in KEYS[3:]:
+        level, number = key.split("/")
+        (folder / f"{level}_{number}_mine.py").write_text(as_candidate(key))
+    (folder / "1_19_mine_sample_1.py").write_text(
+        "import torch\nclass ModelNew(torch.nn.Module):\n"
+        "    def forward(self, x):\n        return torch.zeros_like(x)\n"
+    )
+    (folder / "1_23_mine_sample_1.py").write_text("Certainly!")
+    (folder / "notes.py").write_text("")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The strict protocol with a smaller time budget."""
+    text = resources.files("kernelgauge.protocols").joinpath("strict.toml").read_text()
+    for line in ("min_samples = 12", "max_samples = 120"):
+        text = text.replace(line, line.replace("12", "4", 1))
+    path = tmp_path_factory.mktemp("protocol") / "quick.toml"
+    path.write_text(text.replace("budget_seconds = 12.0", "budget_seconds = 1.0"))
+    assert load_protocol(str(path)).timing.min_samples == 4
+    return str(path)
+
+
+def command(answers: Path, out: Path, protocol: str, *extra: str) -> list[str]:
+    fixed = ["--device", "cpu", "--sizes", "small", "--level", "1,2,3", "--protocol", protocol]
+    who = ["--contestant", f"folder:{answers}", "--out", str(out)]
+    return [sys.executable, "-m", "kernelgauge", "run", *who, *fixed, *extra]
+
+
+def finished(out: Path) -> list[tuple[str, int]]:
+    return [(record.problem, record.sample) for record in Run.read(out).evaluations()]
+
+
+def workers() -> Iterator[int]:
+    """Processes of this machine that run in a scratch folder of these tests' cache."""
+    scratch = Path(os.environ["KERNELGAUGE_CACHE"]) / "scratch"
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and scratch in (entry / "cwd").readlink().parents:
+                yield int(entry.name)
+        except OSError:
+            continue
+
+
+def wait_until(condition: object, seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.05)
+
+
+def test_folder_names_are_understood(answers: Path) -> None:
+    folder = Folder(answers)
+    assert set(folder.problems()) == set(KEYS)
+    assert folder.samples("1/19") == [0, 1]
+    assert folder.ignored == ["notes.py"]
+
+
+def test_a_run_judges_everything_and_reports(answers: Path, tmp_path: Path, quick: str) -> None:
+    out = tmp_path / "run"
+    done = subprocess.run(command(answers, out, quick, "--jobs", "2"), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    records = {(r.problem, r.sample): r for r in Run.read(out).evaluations()}
+    assert len(records) == 8
+    assert records["1/19", 1].outcome is Outcome.WRONG_VALUE
+    assert records["1/23", 1].outcome is Outcome.LOAD_FAILED
+    passed = [record for record in records.values() if record.passed]
+    assert len(passed) == 6
+    assert all(r.timing and len(r.timing.candidate_samples_ms) >= 4 for r in passed)
+    report = subprocess.run(
+        [sys.executable, "-m", "kernelgauge", "report", str(out), "--json", "--html", str(tmp_path / "r.html")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    scores = json.loads(report.stdout)
+    assert set(scores["overall"]["fast_p"]) == {"0", "0.5", "0.8", "1", "1.5", "2"}
+    assert scores["levels"]["2"]["fast_p"]["0"] == 1.0
+    assert "class ModelNew" in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_run_keeps_what_is_finished_and_goes_on(
+    number: signal.Signals, answers: Path, tmp_path: Path, quick: str
+) -> None:
+    out = tmp_path / "run"
+    arguments = command(answers, out, quick)
+    running = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: (out / "evaluations.jsonl").exists() and len(finished(out)) >= 2)
+    running.send_signal(number)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == (130 if number == signal.SIGINT else -signal.SIGKILL)
+    if number == signal.SIGINT:
+        assert "kept in" in said
+        assert "Traceback" not in said
+    wait_until(lambda: not list(workers()), 15)
+    before = finished(out)
+    assert 2 <= len(before) < 8
+    again = subprocess.run(arguments, capture_output=True, text=True)
+    assert again.returncode == 0, again.stderr
+    after = finished(out)
+    assert after[: len(before)] == before
+    assert sorted(after) == sorted({*after}) and len(after) == 8
+    third = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    assert "nothing left to judge" in third.stderr
+    assert finished(out) == after
+
+
+def test_limit_and_problems_select(answers: Path, tmp_path: Path, quick: str) -> None:
+    out = tmp_path / "run"
+    subprocess.run(command(answers, out, quick, "--problems", "3/1,1/47,1/89", "--limit", "1"), check=True)
+    assert len(finished(out)) == 1
+
+
+def test_reeval_judges_stored_candidates_again(answers: Path, tmp_path: Path, quick: str) -> None:
+    out, other = tmp_path / "run", tmp_path / "published"
+    subprocess.run(command(answers, out, quick, "--limit", "1"), check=True, capture_output=True)
+    reeval = [sys.executable, "-m", "kernelgauge", "reeval", str(out)]
+    subprocess.run([*reeval, "--protocol", quick], check=True, capture_output=True)
+    first, second, *_ = [r for r in Run.read(out).evaluations() if r.sample == 0]
+    assert (first.problem, first.candidate_digest) == (second.problem, second.candidate_digest)
+    assert first.id != second.id
+    refused = subprocess.run([*reeval, "--protocol", "v0.1"], capture_output=True, text=True)
+    assert refused.returncode == 2
+    assert "--out" in refused.stderr
+    subprocess.run([*reeval, "--protocol", "v0.1", "--out", str(other)], check=True, capture_output=True)
+    assert {r.protocol for r in Run.read(other).evaluations()} == {"v0.1"}
+
+
+def test_an_other_question_is_refused_by_a_run_folder(answers: Path, tmp_path: Path, quick: str) -> None:
+    out = tmp_path / "run"
+    subprocess.run(command(answers, out, quick, "--limit", "1"), check=True, capture_output=True)
+    other = subprocess.run(command(answers, out, "v0.1"), capture_output=True, text=True)
+    assert other.returncode == 2
+    assert "protocol" in other.stderr
+    assert "Traceback" not in other.stderr
+
+
+def _candidate_waiting_for(gate: Path) -> str:
+    honest = next(s.source for s in specimens() if s.name == "same_operations")
+    wait = (
+        f"        import os, time\n        while not os.path.exists({str(gate)!r}):\n            time.sleep(0.02)\n"
+    )
+    return honest.replace("    def forward(self, x):\n", "    def forward(self, x):\n" + wait)
+
+
+def _kill_the_candidate(gate: Path) -> int:
+    """SIGKILL every process whose candidate waits for `gate`; returns how many there were."""
+    found = 0
+    for pid in list(workers()):
+        try:
+            source = Path(f"/proc/{pid}/cwd/candidate.py").read_text()
+        except OSError:
+            continue
+        if str(gate) in source:
+            os.kill(pid, signal.SIGKILL)
+            found += 1
+    return found
+
+
+def test_a_worker_killed_from_outside_is_retried_once(session: Session, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    results: list[Evaluation] = []
+    judged = threading_evaluate(session, _candidate_waiting_for(gate), results)
+    wait_until(lambda: _kill_the_candidate(gate) > 0)
+    gate.touch()
+    judged.join(60)
+    assert results[0].outcome is Outcome.PASSED
+
+
+def test_a_worker_killed_twice_is_a_machine_error(session: Session, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    results: list[Evaluation | MachineError] = []
+    judged = threading_evaluate(session, _candidate_waiting_for(gate), results)
+    while judged.is_alive():
+        _kill_the_candidate(gate)
+        time.sleep(0.02)
+    assert isinstance(results[0], MachineError)
+    after = session.evaluate(
+        problem(), next(s.source for s in specimens() if s.name == "same_operations"), timed=False
+    )
+    assert after.passed
+
+
+def threading_evaluate(session: Session, source: str, results: list) -> object:
+    import threading
+
+    def judge() -> None:
+        try:
+            results.append(session.evaluate(problem(), source, device="cpu", timed=False))
+        except MachineError as error:
+            results.append(error)
+
+    thread = threading.Thread(target=judge)
+    thread.start()
+    return thread
+
+
+def test_timing_waits_for_builds_and_builds_for_timing(session: Session) -> None:
+    """While one thread holds the device alone, nothing else of ours runs on it, in this process or another."""
+    import threading
+
+    seen = []
+    with session.leases.exclusive("cpu"):
+        thread = threading.Thread(target=lambda: _note(session, seen))
+        thread.start()
+        time.sleep(0.3)
+        assert seen == []
+    thread.join(10)
+    assert seen == ["shared"]
+
+
+def _note(session: Session, seen: list[str]) -> None:
+    with session.leases.shared("cpu"):
+        seen.append("shared")
+
+
+def test_an_error_of_one_task_does_not_stop_the_others(session: Session, quick: str) -> None:
+    rules = load_protocol(quick)
+    good = next(s.source for s in specimens() if s.name == "same_operations")
+
+    def start() -> object:
+        candidate = Candidate(problem="specimens", source=good, backend="torch")
+        return session.job(problem(), candidate, rules, "cpu")
+
+    def fail() -> object:
+        raise UsageError("no such problem")
+
+    executor = LocalExecutor(session.supervisor, session.leases, "cpu", jobs=2)
+    tasks = [Task("a", 0, start), Task("b", 0, fail), Task("c", 0, start)]  # type: ignore[arg-type]
+    done: list[Done] = list(executor.run(tasks))
+    assert sorted(d.task.problem for d in done) == ["a", "b", "c"]
+    assert [d.task.problem for d in done if isinstance(d.result, UsageError)] == ["b"]

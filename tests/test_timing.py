@@ -1,0 +1,93 @@
+"""Ratios, intervals and the stopping rule, on invented samples with known answers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from kernelgauge.config import TimingRules, load_protocol
+from kernelgauge.timing.ratio import Ratio, median_deviation, of_means, paired, standard_error_of_median
+from kernelgauge.timing.stopping import finished
+
+STRICT = load_protocol("strict").timing
+PUBLISHED = load_protocol("v0.1").timing
+
+
+def test_ratio_of_constant_samples_is_exact() -> None:
+    found = paired([4.0] * 20, [2.0] * 20, 0.95)
+    assert (found.estimate, found.low, found.high) == pytest.approx((2.0, 2.0, 2.0))
+
+
+def test_shared_drift_cancels_in_pairs() -> None:
+    drift = np.linspace(1, 3, 40)
+    found = paired(list(2 * drift), list(drift), 0.95)
+    assert found.estimate == pytest.approx(2.0)
+    assert found.half_width < 1e-9
+
+
+def test_one_disturbed_sample_moves_the_estimate_by_less_than_the_scatter() -> None:
+    draw = np.random.default_rng(1)
+    reference = np.exp(draw.normal(0, 0.01, 30))
+    candidate = np.exp(draw.normal(0, 0.01, 30))
+    disturbed = candidate.copy()
+    disturbed[7] *= 236
+    calm, hit = paired(list(reference), list(candidate), 0.95), paired(list(reference), list(disturbed), 0.95)
+    assert hit.estimate == pytest.approx(calm.estimate, rel=0.005)
+
+
+def test_interval_of_pairs_holds_the_true_ratio_as_often_as_it_says() -> None:
+    draw = np.random.default_rng(2)
+    held = 0
+    for _ in range(1000):
+        reference = np.exp(draw.normal(math.log(1.1), 0.05, 20))
+        candidate = np.exp(draw.normal(0, 0.05, 20))
+        found = paired(list(reference), list(candidate), 0.95)
+        held += found.low <= 1.1 <= found.high
+    assert 920 <= held <= 980
+
+
+def test_interval_of_means_holds_the_true_ratio_as_often_as_it_says() -> None:
+    draw = np.random.default_rng(3)
+    held = 0
+    for _ in range(1000):
+        found = of_means(list(draw.normal(2.2, 0.1, 50)), list(draw.normal(2.0, 0.1, 50)), 0.95)
+        held += found.low <= 1.1 <= found.high
+    assert 925 <= held <= 975
+
+
+def test_widened_never_narrows() -> None:
+    ratio = Ratio(2.0, 1.0, 3.0)
+    assert ratio.widened(0.01) == ratio
+    assert Ratio(2.0, 1.99, 2.01).widened(0.1) == Ratio(2.0, 1.8, 2.2)
+
+
+def test_scatter_of_the_median() -> None:
+    draw = np.random.default_rng(4)
+    medians = [float(np.median(draw.normal(0, 1, 101))) for _ in range(2000)]
+    assert standard_error_of_median(list(draw.normal(0, 1, 101))) == pytest.approx(np.std(medians), rel=0.35)
+    assert median_deviation([1, 1, 1, 100]) == 0
+
+
+NARROW, WIDE = Ratio(1.0, 0.995, 1.005), Ratio(1.0, 0.9, 1.1)
+
+
+@pytest.mark.parametrize(
+    ("rules", "samples", "seconds", "ratio", "why"),
+    [
+        (STRICT, STRICT.min_samples - 1, 0.1, NARROW, None),
+        (STRICT, STRICT.min_samples, 0.1, NARROW, "precise"),
+        (STRICT, STRICT.min_samples, 0.1, WIDE, None),
+        (STRICT, STRICT.max_samples, 0.1, WIDE, "budget"),
+        (STRICT, STRICT.min_samples, STRICT.budget_seconds + 1, WIDE, "budget"),
+        (STRICT, 2, 2 * STRICT.budget_seconds + 1, None, "budget"),
+        (STRICT, 1, 1000.0, None, None),
+        (PUBLISHED, 99, 0.1, None, None),
+        (PUBLISHED, 100, 0.1, None, "fixed"),
+    ],
+)
+def test_when_sampling_ends(
+    rules: TimingRules, samples: int, seconds: float, ratio: Ratio | None, why: str | None
+) -> None:
+    assert finished(rules, samples, seconds, ratio) == why
