@@ -225,8 +225,8 @@ def test_evaluating_where_the_backend_cannot_run_is_a_usage_error(session: Sessi
 
 def missing_in(path: str, folders: list[str], name: str, device: str) -> str:
     """What `missing` says in a fresh interpreter with this PATH and these folders to import from."""
-    question = f"from kernelgauge.backends.registry import *; print(backend_named({name!r}).missing({device!r}))"
-    asked = [sys.executable, "-S", "-c", question]
+    question = f"print(backend_named({name!r}).missing({device!r}))"
+    asked = [sys.executable, "-S", "-c", "from kernelgauge.backends.registry import *\n" + question]
     environment = {"PATH": path, "PYTHONPATH": os.pathsep.join(folders), "CUDA_HOME": "/nonexistent"}
     return subprocess.run(asked, env=environment, capture_output=True, text=True, check=True).stdout.strip()
 

@@ -278,7 +278,8 @@ def test_second_build_starts_no_process(session: Session, monkeypatch: pytest.Mo
 def test_failed_build_of_the_evaluator_leaves_nothing(session: Session) -> None:
     builds = session.settings.cache / "builds"
     before = left_in(builds) if builds.exists() else set()
-    broken = Candidate(problem="1/1", source=NAMED.replace("PyObject* answer(", "PyObject answer"), backend="cpp")
+    text = NAMED.replace("PyObject* answer(", "PyObject answer")
+    broken = Candidate(problem="1/1", source=text, backend="cpp")
     for _ in range(2):
         with pytest.raises(Failure):
             session.supervisor.build(broken, "cpu")

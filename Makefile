@@ -1,0 +1,45 @@
+# Each target makes .venv itself where it is missing. PYTHON names the interpreter it is made from (3.11 or newer).
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DEV_READY := $(VENV)/.dev-ready
+# Twelve problems of three levels: five minutes on two cores.
+PROBLEMS ?= 1/19,1/23,1/26,1/36,1/47,1/88,1/95,2/14,2/76,2/99,3/1,3/31
+DEMO ?= runs/demo
+
+.PHONY: setup demo test check gpu-test clean
+
+setup: $(READY)
+
+# torch first and by number: a bare `torch` brings gigabytes of CUDA that a machine without a GPU cannot use.
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kernelgauge needs Python 3.11 or newer; set PYTHON=")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/pip install --quiet 'torch==2.13.0' numpy
+	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+$(DEV_READY): $(READY)
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	touch $@
+
+# The main job on a laptop: the compiler contestant on a part of the suite, then its report.
+demo: $(READY)
+	$(BIN)/kernelgauge run --contestant inductor --device cpu --sizes medium --jobs 2 --out $(DEMO) --problems $(PROBLEMS)
+	$(BIN)/kernelgauge report $(DEMO) --html $(DEMO)/report.html >/dev/null
+	@echo "open $(DEMO)/report.html in a browser"
+
+test: $(DEV_READY)
+	$(BIN)/python -m pytest
+
+check: $(DEV_READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+gpu-test: $(DEV_READY)
+	$(BIN)/python -m pytest -m gpu
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
