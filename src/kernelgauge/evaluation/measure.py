@@ -100,6 +100,7 @@ def _verify(reference: Reference, candidate: Side, eager: Distance, count: int) 
 
 def _pair(reference: Reference, candidate: Side, samples: _Samples) -> None:
     """Time both sides once, in random order, on the same fresh inputs."""
+    reference.rest()
     turns = [(reference.side, samples.reference), (candidate, samples.candidate)]
     for side, calls in turns if secrets.randbits(1) else reversed(turns):
         calls.append(_timed(side, reference))
@@ -130,6 +131,7 @@ def _one_after_the_other(reference: Reference, candidate: Side) -> tuple[_Sample
     rules = reference.protocol.timing
     samples = _Samples()
     reference.draw("own")
+    reference.rest()
     candidate.process.freeze()
     whys: list[Why] = []
     for side, calls in ((reference.side, samples.reference), (candidate, samples.candidate)):

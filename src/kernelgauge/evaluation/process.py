@@ -244,9 +244,10 @@ class WorkerProcess:
         self._frozen = True
 
     def thaw(self) -> None:
-        """Let the worker go on."""
-        self._signal(signal.SIGCONT)
-        self._frozen = False
+        """Let the worker go on, if it was stopped."""
+        if self._frozen:
+            self._signal(signal.SIGCONT)
+            self._frozen = False
 
     def kill(self) -> None:
         """End the worker now; inside a process namespace all it started ends with it."""

@@ -159,9 +159,15 @@ class Reference:
         assert self._oracle is not None
         return Path(self._oracle.scratch / "state.pt").read_bytes()
 
+    def rest(self) -> None:
+        """Stop the oracle until it is asked again: its idle threads would otherwise spin beside a timed call."""
+        assert self._oracle is not None
+        self._oracle.freeze()
+
     def _tell(self, do: str, answer: str, **fields: Any) -> Claim:
         assert self._oracle is not None
         try:
+            self._oracle.thaw()
             claim = self._oracle.ask(do, self._zygote.settings.limits.load_seconds, answer, **fields)
         except WorkerTimedOut as error:
             raise ProblemError(f"problem {self.problem.key}: {do} took too long on this machine") from error
