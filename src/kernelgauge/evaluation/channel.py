@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -63,6 +64,17 @@ def send(channel: socket.socket, message: dict[str, Any], descriptors: list[int]
         socket.send_fds(channel, [raw], descriptors)
     else:
         channel.send(raw)
+
+
+def await_awake(channel: socket.socket, seconds: float) -> None:
+    """Wait for a message without sleeping, at most that long, so that the process keeps its core until it comes."""
+    deadline = time.perf_counter() + seconds
+    while time.perf_counter() < deadline:
+        try:
+            channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            continue
+        return
 
 
 def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:

@@ -51,7 +51,7 @@ class Call:
     computed_ns: int
     """From `go` until the worker said that it had computed, on the parent's clock."""
     copy_ns: int
-    """From then until the outputs were in the region: nothing but a copy, if what it said was true."""
+    """From the order to copy until the outputs were in the region: nothing but a copy, if that was true."""
     claim: Claim
 
 
@@ -168,8 +168,10 @@ class Side:
             process.tell("forward", watch=watch)
             first = process.receive_raw(self._limits.call_seconds)
             computed = time.perf_counter_ns()
-            if process.parse(first, "computed").event == "failed":
-                raise self._failed("forward", process.parse(first, "computed"))
+            if (said := process.parse(first, "computed")).event == "failed":
+                raise self._failed("forward", said)
+            copying = time.perf_counter_ns()
+            process.tell("copy")
             second = process.receive_raw(self._limits.call_seconds)
             done = time.perf_counter_ns()
             claim = process.parse(second, "done")
@@ -177,7 +179,7 @@ class Side:
             raise self._explain("forward", self._limits.call_seconds, error) from error
         if claim.event == "failed":
             raise self._failed("forward", claim)
-        return Call(computed - start, done - computed, claim)
+        return Call(computed - start, done - copying, claim)
 
     def snapshot(self) -> list[torch.Tensor]:
         """A copy of the outputs the worker has written, out of its reach; the next snapshot overwrites it."""

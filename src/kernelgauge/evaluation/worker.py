@@ -21,10 +21,12 @@ import torch
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.evaluation.arguments import decode
-from kernelgauge.evaluation.channel import LARGEST_TEXT, TensorSpec, receive, send
+from kernelgauge.evaluation.channel import LARGEST_TEXT, TensorSpec, await_awake, receive, send
 from kernelgauge.evaluation.initialisers import randomised
 from kernelgauge.evaluation.regions import Region, dtype_name
 
+# The call follows the staging of its inputs at once.
+_AWAKE_SECONDS = 0.005
 _OUT_OF_MEMORY = (
     "can't allocate memory",
     "not enough memory",
@@ -137,13 +139,18 @@ class Bench:
         return {"event": "staged"}
 
     def forward(self, watch: bool) -> dict[str, Any]:
-        """One call: run, wait for the device, say so, copy the outputs out. With `watch`, look for aliasing too."""
+        """One call: run, wait for the device, say so, and when the parent has read its clock copy the outputs out.
+
+        With `watch`, look for aliasing too. Waiting for the parent matters: while every core copies, it would hear
+        of the end of the computation only at the end of the copy.
+        """
         start = time.perf_counter_ns()
         with torch.no_grad():
             result = self.model(*self.arguments)
         self._synchronise()
         ended = time.perf_counter_ns()
         send(self.channel, {"event": "computed"})
+        receive(self.channel)
         outputs = flatten(result)
         metadata = [{"shape": list(t.shape), "dtype": dtype_name(t.dtype)} for t in outputs]
         copied = [(list(t.shape), t.dtype) for t in self.targets] == [(list(t.shape), t.dtype) for t in outputs]
@@ -190,3 +197,5 @@ def serve(channel: socket.socket) -> None:
             sys.stdout.flush()
             sys.stderr.flush()
         send(channel, claim)
+        if stage == "stage":
+            await_awake(channel, _AWAKE_SECONDS)
