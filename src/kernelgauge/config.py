@@ -9,7 +9,7 @@ import os
 import tomllib
 from importlib import resources
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -39,6 +39,8 @@ class Agreement(Record):
     """When an output counts as right; errors relative to the root mean square of the oracle's output."""
 
     rule: Literal["oracle", "allclose"]
+    math: Literal["ieee", "torch"]
+    """Float32 arithmetic on both sides: `ieee` turns TF32 off, `torch` leaves PyTorch's defaults."""
     multiple: float = 0.0
     floor: float = 0.0
     worst_multiple: float = 0.0
@@ -61,13 +63,15 @@ class TimingRules(Record):
     """How reference and candidate are timed against each other."""
 
     interleaved: bool
+    processes: int = Field(ge=1)
+    """How many fresh pairs of processes share the samples: where memory happens to lie differs between them."""
     warmups: int = Field(ge=0)
     min_samples: int = Field(ge=2)
     max_samples: int = Field(ge=2)
     half_width: float = Field(ge=0)
     """Stop once the interval of the ratio is within this share of the estimate on both sides; 0: fixed count."""
-    resolution: float = Field(ge=0)
-    """Least relative half width an interval may claim."""
+    resolution: dict[Literal["cpu", "cuda"], Annotated[float, Field(ge=0, lt=1)]]
+    """Least relative half width an interval may claim on a device, from A/A runs; sampling ends there too."""
     budget_seconds: float = Field(gt=0)
     confidence: float = Field(gt=0.5, lt=1)
     fresh_inputs: bool

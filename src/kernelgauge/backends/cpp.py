@@ -10,7 +10,7 @@ from types import ModuleType
 
 from kernelgauge.backends.base import Backend
 from kernelgauge.backends.loading import import_file
-from kernelgauge.hardware import first_line, package_version
+from kernelgauge.hardware import first_line, gpu, package_version
 from kernelgauge.schema import digest
 
 
@@ -38,6 +38,8 @@ class CppBackend(Backend):
         return None
 
     def preload(self, source: str, device: str) -> tuple[str, ...]:
+        if gpu() is not None:  # these modules start CUDA far enough for it to fail in every process forked later
+            return ()
         inductor = ("torch._inductor.async_compile", "torch._inductor.select_algorithm")
         return inductor if "torch._inductor" in source else ("torch.utils.cpp_extension",)
 

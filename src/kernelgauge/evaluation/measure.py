@@ -66,7 +66,7 @@ class _Samples:
         calls = self.reference + self.candidate
         return sum(call.computed_ns <= least for call in calls) > _TOO_SHORT * len(calls)
 
-    def ratio(self, rules: TimingRules) -> Ratio:
+    def ratio(self, rules: TimingRules, resolution: float) -> Ratio:
         """The ratio with an interval that holds all we know: scatter, resolution, and the overhead's own error."""
         reference, candidate = self.milliseconds()
         estimate = (paired if rules.interleaved else of_means)(reference, candidate, rules.confidence)
@@ -75,7 +75,7 @@ class _Samples:
         # An error of the overhead shifts every sample of both sides alike: sampling more does not average it out.
         error_ms = standard_error_of_median(self.overheads()) / _NS_PER_MS
         shift = 2 * error_ms * abs(1 / statistics.median(candidate) - 1 / statistics.median(reference))
-        return estimate.widened(max(rules.resolution, min(shift, 0.99)))
+        return estimate.widened(max(resolution, min(shift, 0.99)))
 
 
 def _timed(side: Side, reference: Reference) -> Call:
@@ -88,14 +88,14 @@ def _timed(side: Side, reference: Reference) -> Call:
     return call
 
 
-def _verify(reference: Reference, candidate: Side, eager: Distance, count: int) -> None:
+def _verify(reference: Reference, candidate: Side, eager: Distance, where: str) -> None:
     """The outputs of the calls just timed, compared with eager's on the same inputs."""
     agreement = reference.protocol.agreement
     # Eager in working precision stands in for the oracle here, so its own error is allowed once more.
     slack = Distance(eager.rms * (1 + 1 / agreement.multiple), eager.worst * (1 + 1 / agreement.worst_multiple))
     trial, found = judge.compare(agreement, "own", candidate.snapshot(), reference.side.views, slack)
     if not trial.agreed:
-        raise judge.disagreement(trial, found, agreement, f"timed call {count}")
+        raise judge.disagreement(trial, found, agreement, where)
 
 
 def _pair(reference: Reference, candidate: Side, samples: _Samples) -> None:
@@ -106,76 +106,93 @@ def _pair(reference: Reference, candidate: Side, samples: _Samples) -> None:
         calls.append(_timed(side, reference))
 
 
-def _interleaved(reference: Reference, candidate: Side, eager: Distance) -> tuple[_Samples, Why]:
-    rules = reference.protocol.timing
-    samples = _Samples()
-    started = time.monotonic()
-    for warmup in range(rules.warmups):
-        reference.draw("own")
-        _pair(reference, candidate, _Samples())
-        _verify(reference, candidate, eager, -rules.warmups + warmup)
-    while True:
-        if rules.fresh_inputs or not samples.reference:
-            reference.draw("own")
-        _pair(reference, candidate, samples)
-        if reference.protocol.agreement.check_timed_calls:
-            _verify(reference, candidate, eager, len(samples.reference))
-        count = len(samples.reference)
-        ratio = samples.ratio(rules) if count >= rules.min_samples else None
-        if why := finished(rules, count, time.monotonic() - started, ratio):
-            return samples, why
-
-
-def _one_after_the_other(reference: Reference, candidate: Side) -> tuple[_Samples, Why]:
-    """The published procedure: warm-ups, then a fixed count of calls on one set of inputs, reference first."""
-    rules = reference.protocol.timing
-    samples = _Samples()
-    reference.draw("own")
-    reference.rest()
-    candidate.process.freeze()
-    whys: list[Why] = []
-    for side, calls in ((reference.side, samples.reference), (candidate, samples.candidate)):
-        started = time.monotonic()
-        side.process.thaw()
-        side.stage(reference.arguments, reference.master, reference.call_seed)
-        for _ in range(rules.warmups):
-            side.call()
-        while True:
-            calls.append(side.call())
-            if why := finished(rules, len(calls), time.monotonic() - started, None):
-                whys.append(why)
-                break
-        side.process.freeze()
-    return samples, "budget" if "budget" in whys else "fixed"
-
-
-def measure(reference: Reference, candidate: Side, eager: Distance) -> Timing:
-    """Time the candidate against the reference by the protocol.
+class Measurement:
+    """Samples gathered over one or more rounds, each with fresh processes on both sides.
 
     Args:
+        rules: the protocol's timing rules.
+        device: where both sides run.
         eager: eager's own distance from the oracle, as the checked trials found it.
-
-    Raises:
-        Failure: a call failed, or the output of a timed call was wrong.
     """
-    rules = reference.protocol.timing
-    if rules.interleaved:
-        samples, stopped = _interleaved(reference, candidate, eager)
-    else:
-        samples, stopped = _one_after_the_other(reference, candidate)
-    ratio = samples.ratio(rules)
-    reference_ms, candidate_ms = samples.milliseconds()
-    typical = statistics.median if rules.interleaved else statistics.fmean
-    return Timing(
-        clock="parent",
-        reference_ms=typical(reference_ms),
-        candidate_ms=typical(candidate_ms),
-        speedup=ratio.estimate,
-        interval=(ratio.low, ratio.high),
-        confidence=rules.confidence,
-        overhead_ms=statistics.median(samples.overheads()) / _NS_PER_MS,
-        late_work_ms=samples.late_work_ns() / _NS_PER_MS,
-        reference_samples_ms=tuple(round(sample, 6) for sample in reference_ms),
-        candidate_samples_ms=tuple(round(sample, 6) for sample in candidate_ms),
-        stopped=stopped,
-    )
+
+    def __init__(self, rules: TimingRules, device: str, eager: Distance):
+        self.rules = rules
+        self._resolution = rules.resolution.get("cuda" if device.startswith("cuda") else "cpu", 0.0)
+        self._eager = eager
+        self._samples = _Samples()
+        self._seconds = 0.0
+        self._stopped: Why = "budget"
+
+    def round(self, reference: Reference, candidate: Side, number: int) -> None:
+        """Take the share of samples of round `number`, counted from 1.
+
+        Raises:
+            Failure: a call failed, or the output of a timed call was wrong.
+        """
+        started = time.monotonic()
+        share = number / self.rules.processes
+        if self.rules.interleaved:
+            self._stopped = self._interleaved(reference, candidate, started, share)
+        else:
+            self._stopped = self._one_after_the_other(reference, candidate, started, share)
+        self._seconds += time.monotonic() - started
+
+    def _interleaved(self, reference: Reference, candidate: Side, started: float, share: float) -> Why:
+        samples, rules = self._samples, self.rules
+        for warmup in range(rules.warmups):
+            reference.draw("own")
+            _pair(reference, candidate, _Samples())
+            _verify(reference, candidate, self._eager, f"warm-up {warmup + 1}")
+        drawn = False
+        while True:
+            if rules.fresh_inputs or not drawn:
+                reference.draw("own")
+                drawn = True
+            _pair(reference, candidate, samples)
+            count = len(samples.reference)
+            if reference.protocol.agreement.check_timed_calls:
+                _verify(reference, candidate, self._eager, f"timed call {count}")
+            seconds = self._seconds + time.monotonic() - started
+            ratio = samples.ratio(rules, self._resolution) if count >= rules.min_samples * share else None
+            if why := finished(rules, count, seconds, ratio, self._resolution, share):
+                return why
+
+    def _one_after_the_other(self, reference: Reference, candidate: Side, started: float, share: float) -> Why:
+        """The published procedure: warm-ups, then a fixed count of calls on one set of inputs, reference first."""
+        reference.draw("own")
+        reference.rest()
+        candidate.process.freeze()
+        whys: list[Why] = []
+        for side, calls in ((reference.side, self._samples.reference), (candidate, self._samples.candidate)):
+            side.process.thaw()
+            side.stage(reference.arguments, reference.master, reference.call_seed)
+            for _ in range(self.rules.warmups):
+                side.call()
+            while True:
+                calls.append(side.call())
+                if why := finished(self.rules, len(calls), time.monotonic() - started, None, self._resolution, share):
+                    whys.append(why)
+                    break
+            side.process.freeze()
+            started = time.monotonic()
+        return "budget" if "budget" in whys else "fixed"
+
+    def result(self) -> Timing:
+        """The ratio the samples support, with the samples."""
+        rules, samples = self.rules, self._samples
+        ratio = samples.ratio(rules, self._resolution)
+        reference_ms, candidate_ms = samples.milliseconds()
+        typical = statistics.median if rules.interleaved else statistics.fmean
+        return Timing(
+            clock="parent",
+            reference_ms=typical(reference_ms),
+            candidate_ms=typical(candidate_ms),
+            speedup=ratio.estimate,
+            interval=(ratio.low, ratio.high),
+            confidence=rules.confidence,
+            overhead_ms=statistics.median(samples.overheads()) / _NS_PER_MS,
+            late_work_ms=samples.late_work_ns() / _NS_PER_MS,
+            reference_samples_ms=tuple(round(sample, 6) for sample in reference_ms),
+            candidate_samples_ms=tuple(round(sample, 6) for sample in candidate_ms),
+            stopped=self._stopped,
+        )

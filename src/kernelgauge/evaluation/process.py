@@ -44,6 +44,11 @@ class ProtocolBroken(Exception):
     """The worker sent something that is not a well-formed claim of the expected kind, and was killed."""
 
 
+def _device_files(device: str) -> list[Path]:
+    """What a worker must be able to write to for its device to start: CUDA names its threads below /proc/self."""
+    return [*sorted(Path("/dev").glob("nvidia*")), Path("/proc/self")] if device.startswith("cuda") else []
+
+
 class Zygote:
     """The process that forks sealed workers; started on first use, restarted if it dies."""
 
@@ -149,7 +154,7 @@ class WorkerProcess:
             "threads": settings.threads,
             "preload": preload,
             "sealed": sealed,
-            "writable": [str(path) for path in writable],
+            "writable": [str(path) for path in (*writable, *_device_files(device))],
             "memory_bytes": self._memory_limit(settings) if device == "cpu" and sealed else None,
             "file_bytes": int(settings.limits.file_gb * 2**30),
             "environment": self._environment(settings, environment or {}),

@@ -40,11 +40,14 @@ class Seeds:
 class Reference:
     """A problem ready to judge against: draws inputs, knows the right outputs, runs the reference as a `Side`.
 
+    Args:
+        with_oracle: whether float64 outputs will be asked for, where the protocol has them.
+
     Raises (from `open` and every method):
         ProblemError: the reference itself fails; a candidate cannot be judged against it.
     """
 
-    def __init__(self, zygote: Zygote, problem: Problem, protocol: Protocol, device: str):
+    def __init__(self, zygote: Zygote, problem: Problem, protocol: Protocol, device: str, with_oracle: bool = True):
         self._zygote = zygote
         self.problem = problem
         self.protocol = protocol
@@ -52,7 +55,8 @@ class Reference:
         self.input_seeds = Seeds(protocol.inputs.seeds == "secret")
         self.weight_seed = Seeds(protocol.parameters.seed == "secret").next()
         self.randomise = protocol.parameters.initialisation == "randomised"
-        self.precise = protocol.agreement.rule == "oracle"
+        self.ieee = protocol.agreement.math == "ieee"
+        self.precise = with_oracle and protocol.agreement.rule == "oracle"
         self.notes: list[str] = []
         self.init: Any = None
         self.arguments: list[Any] = []
@@ -85,7 +89,7 @@ class Reference:
             sizes=[self.master.size, self._truth.size],
         )
         try:
-            self.side.open(self.init, self.weight_seed, self.randomise)
+            self.side.open(self.init, self.weight_seed, self.randomise, self.ieee)
             self._learn_outputs()
         except Failure as failure:
             raise ProblemError(f"problem {self.problem.key}: the reference fails: {failure.reason}") from failure

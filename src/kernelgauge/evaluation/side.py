@@ -90,7 +90,7 @@ class Side:
         self.views: list[torch.Tensor] = []
         self._kept: list[torch.Tensor] = []
 
-    def open(self, init: Any, seed: int, randomise: bool, state: bytes | None = None) -> None:
+    def open(self, init: Any, seed: int, randomise: bool, ieee: bool, state: bytes | None = None) -> None:
         """Fork the worker, load the source, construct the model; with `state`, load these parameters into it.
 
         Raises:
@@ -128,6 +128,7 @@ class Side:
             init=init,
             seed=seed,
             randomise=randomise,
+            ieee=ieee,
             device=self._device,
             state=state_path,
         )

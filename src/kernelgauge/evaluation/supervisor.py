@@ -23,7 +23,7 @@ from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.admission import Admissions
 from kernelgauge.evaluation.build import build_candidate
 from kernelgauge.evaluation.check import Checked, check
-from kernelgauge.evaluation.measure import measure
+from kernelgauge.evaluation.measure import Measurement
 from kernelgauge.evaluation.process import Zygote
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.side import Failure, Side, Source
@@ -141,12 +141,12 @@ class Supervisor:
         job.build_dir, job.log = built.folder, built.log
 
     @contextlib.contextmanager
-    def _both_sides(self, job: Job) -> Iterator[tuple[Reference, Side]]:
+    def _both_sides(self, job: Job, with_oracle: bool = True) -> Iterator[tuple[Reference, Side]]:
         candidate = Side(self._zygote, job.source, job.device)
-        with Reference(self._zygote, job.problem, job.protocol, job.device) as reference:
+        with Reference(self._zygote, job.problem, job.protocol, job.device, with_oracle) as reference:
             try:
                 state = reference.state() if job.route == "state_dict" else None
-                candidate.open(reference.init, reference.weight_seed, reference.randomise, state)
+                candidate.open(reference.init, reference.weight_seed, reference.randomise, reference.ieee, state)
                 job.walls = candidate.process.walls
                 candidate.attach(reference.master.size, reference.expected)
                 yield reference, candidate
@@ -182,8 +182,11 @@ class Supervisor:
         assert job.checked is not None
         own = [t for t in job.checked.trials if t.variant == "own"] or job.checked.trials
         eager = Distance(max(t.reference_error for t in own), max(t.reference_worst for t in own))
-        with self._both_sides(job) as (reference, candidate):
-            job.timing = measure(reference, candidate, eager)
+        measurement = Measurement(job.protocol.timing, job.device, eager)
+        for number in range(1, job.protocol.timing.processes + 1):
+            with self._both_sides(job, with_oracle=False) as (reference, candidate):
+                measurement.round(reference, candidate, number)
+        job.timing = measurement.result()
 
     @staticmethod
     def record(job: Job) -> Evaluation:

@@ -106,9 +106,12 @@ class Bench:
         return {"event": "loaded"}
 
     def construct(
-        self, attribute: str, init: Any, seed: int, randomise: bool, device: str, state: str | None
+        self, attribute: str, init: Any, seed: int, randomise: bool, ieee: bool, device: str, state: str | None
     ) -> dict[str, Any]:
         self.device = torch.device(device)
+        if ieee:
+            torch.backends.cuda.matmul.allow_tf32 = False
+            torch.backends.cudnn.allow_tf32 = False
         torch.manual_seed(seed)
         with randomised() if randomise else contextlib.nullcontext(), torch.no_grad():
             model = getattr(self.module, attribute)(*decode(init))
