@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernelgauge.config import TimingRules, load_protocol
-from kernelgauge.timing.ratio import Ratio, median_deviation, of_means, paired, standard_error_of_median
+from kernelgauge.timing.ratio import Ratio, median_deviation, of_means, of_rounds, paired, standard_error_of_median
 from kernelgauge.timing.stopping import finished
 
 STRICT = load_protocol("strict").timing
@@ -46,6 +46,23 @@ def test_interval_of_pairs_holds_the_true_ratio_as_often_as_it_says() -> None:
         found = paired(list(reference), list(candidate), 0.95)
         held += found.low <= 1.1 <= found.high
     assert 920 <= held <= 980
+
+
+def test_interval_over_rounds_holds_the_true_ratio_although_processes_differ() -> None:
+    """Each pair of processes is off by its own few percent: the interval of pooled pairs misses it, this one not."""
+    draw = np.random.default_rng(6)
+    held = {"rounds": 0, "pairs": 0}
+    for _ in range(500):
+        offsets = np.repeat(draw.normal(0, 0.03, 5), 12)
+        reference = np.exp(draw.normal(math.log(1.1), 0.02, 60) + offsets)
+        candidate = np.exp(draw.normal(0, 0.02, 60))
+        for name, found in (
+            ("rounds", of_rounds(list(reference), list(candidate), [12] * 5, 0.95)),
+            ("pairs", paired(list(reference), list(candidate), 0.95)),
+        ):
+            held[name] += found.low <= 1.1 <= found.high
+    assert 455 <= held["rounds"] <= 495
+    assert held["pairs"] < 350
 
 
 def test_interval_of_means_holds_the_true_ratio_as_often_as_it_says() -> None:

@@ -151,6 +151,8 @@ class Timing(Record):
     """What the candidate did after saying that it had computed, beyond a copy; already added to its samples."""
     reference_samples_ms: tuple[float, ...]
     candidate_samples_ms: tuple[float, ...]
+    rounds: tuple[int, ...] = ()
+    """Pairs taken by each fresh pair of processes, in order."""
     stopped: Literal["precise", "budget", "fixed"]
     """Why sampling ended: interval narrow enough, time or sample budget spent, or a fixed count."""
 
@@ -161,6 +163,8 @@ class Timing(Record):
             raise ValueError(f"speedup {self.speedup} is not inside its interval ({low}, {high})")
         if not self.reference_samples_ms or not self.candidate_samples_ms:
             raise ValueError("a timing needs its raw samples")
+        if self.rounds and sum(self.rounds) != len(self.reference_samples_ms):
+            raise ValueError("the rounds must add up to the samples")
         times = (self.reference_ms, self.candidate_ms, *self.reference_samples_ms, *self.candidate_samples_ms)
         if not all(0 < time < math.inf for time in times):
             raise ValueError("a time must be above zero and finite")

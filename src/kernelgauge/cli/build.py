@@ -17,14 +17,15 @@ def build(
     """Compile a candidate into the build cache without running it; needs the compiler, not the device."""
     from kernelgauge.backends.registry import backend_named, detect
     from kernelgauge.cli.progress import working
-    from kernelgauge.evaluation.side import Failure
     from kernelgauge.generation.folder import read_source
     from kernelgauge.schema import Candidate
-    from kernelgauge.session import Session
 
     source = read_source(file)
     candidate = Candidate(problem="-", source=source, backend=backend or detect(source), origin=str(file))
     device = backend_named(candidate.backend).devices[0]
+    from kernelgauge.evaluation.side import Failure  # brings torch, like the session
+    from kernelgauge.session import Session
+
     try:
         with Session() as session, working(f"building {file.name}"):
             built = session.supervisor.build(candidate, device)

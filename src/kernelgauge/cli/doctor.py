@@ -28,19 +28,20 @@ def doctor(as_json: AsJson = False) -> None:
         typer.echo(json.dumps({"environment": environment.model_dump(mode="json"), "backends": found}))
         raise typer.Exit(3 if broken else 0)
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     console = Console()
     facts = Table(show_header=False, box=None)
     for name, value in environment.model_dump().items():
-        facts.add_row(name, str(value) if value is not None else "none")
+        facts.add_row(name, escape(str(value)) if value is not None else "none")
     console.print(facts)
     table = Table(box=None, header_style="bold")
     for column in ("backend", "device", "works", "why"):
         table.add_column(column)
     words = {True: "[green]yes[/]", False: "[red]no[/]", None: "not here"}
     for finding in findings:
-        table.add_row(finding.backend, finding.device, words[finding.works], finding.why)
+        table.add_row(finding.backend, finding.device, words[finding.works], escape(finding.why))
     console.print(table)
     walls = next((finding.isolation for finding in findings if finding.isolation), ())
     console.print(f"walls around a worker: {', '.join(walls) or 'none: results are marked as not isolated'}")

@@ -18,6 +18,7 @@ from kernelgauge.cli.options import (
     chosen_device,
     chosen_sizes,
 )
+from kernelgauge.errors import CandidateError
 
 
 def evaluate(
@@ -34,11 +35,12 @@ def evaluate(
     from kernelgauge.cli.progress import working
     from kernelgauge.generation.folder import read_source
     from kernelgauge.problems.loader import load_problem
-    from kernelgauge.session import Session
 
     where = chosen_device(device)
     found = load_problem(problem, sizes=chosen_sizes(sizes, where, problem))
-    source = sys.stdin.read() if str(file) == "-" else read_source(file)
+    source = _standard_input() if str(file) == "-" else read_source(file)
+    from kernelgauge.session import Session  # brings torch: a wrong name or file is refused seconds before that
+
     with Session() as session, working(f"judging {file.name} against {found.key} {found.name}"):
         record = session.evaluate(found, source, backend=backend, protocol=protocol, device=where, timed=time)
     if as_json:
@@ -48,3 +50,12 @@ def evaluate(
 
         show(record)
     raise typer.Exit(0 if record.passed else 1)
+
+
+def _standard_input() -> str:
+    """The candidate from a pipe, as UTF-8 whatever the locale; raises CandidateError."""
+    try:
+        sys.stdin.reconfigure(encoding="utf-8", errors="strict")  # type: ignore[union-attr]
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise CandidateError("the candidate on standard input is not UTF-8 text") from error

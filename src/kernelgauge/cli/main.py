@@ -15,6 +15,7 @@ from kernelgauge.errors import KernelgaugeError
 _INTERRUPTED = 130
 # Base of all errors in flags and arguments. Newer typer ships its own click, and names this class nowhere else.
 _WrongUse: type[Any] = typer.BadParameter.__mro__[2]
+_ONLY_HELP = "NoArgsIsHelpError"
 
 app = typer.Typer(
     help="Is a machine-written kernel right, and how much faster is it?",
@@ -57,8 +58,11 @@ def main() -> None:
         code = error.exit_code
         _say(str(error))
     except _WrongUse as error:
-        error.show()
         code = error.exit_code
+        if type(error).__name__ == _ONLY_HELP:  # a group without a verb: its help is the answer
+            error.show()
+        else:
+            _say(_sentence(error))
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
         _say("interrupted")
@@ -68,10 +72,27 @@ def main() -> None:
     except OSError as error:
         code = KernelgaugeError.exit_code
         _say(f"this machine refused: {error}")
+        _give_up_output()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _sentence(error: Any) -> str:
+    """A wrong flag or argument in one sentence, with the command that lists the right ones."""
+    message = error.format_message().rstrip(".")
+    hint = f"; `{error.ctx.command_path} --help` lists what there is" if getattr(error, "ctx", None) else ""
+    return f"{message[:1].lower()}{message[1:]}{hint}"
+
+
+def _give_up_output() -> None:
+    """Drop what standard output would not take, so that the interpreter does not fail on it again at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        sys.stdout = None  # type: ignore[assignment]
 
 
 def _say(message: str) -> None:
     if "--debug" in sys.argv:
         traceback.print_exc()
-    typer.echo(f"kernelgauge: {message}", err=True)
+    line = " ".join(part.strip() for part in message.splitlines())
+    typer.echo(f"kernelgauge: {line}", err=True)

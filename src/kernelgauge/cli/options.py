@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -51,7 +50,9 @@ def chosen_sizes(sizes: SizesOption | None, device: str, problem: str | None = N
     """The sizes asked for, or those that fit the device; a user's own file has only its own."""
     if sizes is not None:
         return sizes.value  # type: ignore[return-value]
-    if problem is not None and Path(problem).suffix == ".py":
+    from kernelgauge.problems.loader import is_own_file
+
+    if problem is not None and is_own_file(problem):
         return "full"
     return "full" if device == "cuda" else "medium"
 

@@ -12,12 +12,12 @@ from kernelgauge.cli.options import AsJson
 
 def _references(keys: tuple[str, ...], sizes: str) -> dict[str, str]:
     from kernelgauge.errors import ProblemError
-    from kernelgauge.problems.loader import load_problem
+    from kernelgauge.problems.loader import is_own_file, load_problem
 
     found = {}
     for key in keys:
         try:
-            found[key] = load_problem(key, sizes=sizes).source  # type: ignore[arg-type]
+            found[key] = load_problem(key, sizes="full" if is_own_file(key) else sizes).source  # type: ignore[arg-type]
         except ProblemError:  # a user's own file that has moved since: the report does without it
             continue
     return found

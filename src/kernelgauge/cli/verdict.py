@@ -39,7 +39,8 @@ def _timing_rows(table: Table, timing: Timing) -> None:
 
 def show(record: Evaluation) -> None:
     """Print the verdict, the numbers behind it, and the log where something failed."""
-    console = Console()
+    # Names, paths and notes come from strangers' files: square brackets in them are text, not markup.
+    console = Console(markup=False)
     console.print(headline(record))
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 2))
     table.add_row("problem", f"{record.problem} {record.problem_name}, sizes {record.sizes}")

@@ -39,6 +39,7 @@ _SYS_LANDLOCK_ADD_RULE = 445
 _SYS_LANDLOCK_RESTRICT_SELF = 446
 # Every right of Landlock ABI 1 that changes a file or folder; reading and executing stay free.
 _WRITE_RIGHTS = (1 << 1) | sum(1 << bit for bit in range(4, 13))
+_MOVE_RIGHT = 1 << 13  # since ABI 2: without it every rename between two folders is refused, even inside one of ours
 _TRUNCATE_RIGHT = 1 << 14  # since ABI 3
 
 
@@ -69,7 +70,7 @@ def _landlock(writable: Sequence[Path]) -> bool:
     version = _libc.syscall(_SYS_LANDLOCK_CREATE_RULESET, None, 0, 1)
     if version < 1:
         return False
-    rights = _WRITE_RIGHTS | (_TRUNCATE_RIGHT if version >= 3 else 0)
+    rights = _WRITE_RIGHTS | (_MOVE_RIGHT if version >= 2 else 0) | (_TRUNCATE_RIGHT if version >= 3 else 0)
     attribute = struct.pack("=Q", rights)
     ruleset = _libc.syscall(_SYS_LANDLOCK_CREATE_RULESET, attribute, len(attribute), 0)
     if ruleset < 0:

@@ -9,6 +9,7 @@ one side runs, every thread of the other is stopped.
 
 from __future__ import annotations
 
+import itertools
 import math
 import secrets
 import statistics
@@ -21,7 +22,7 @@ from kernelgauge.evaluation import judge
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.side import Call, Side
 from kernelgauge.schema import Timing
-from kernelgauge.timing.ratio import Ratio, median_deviation, of_means, paired, standard_error_of_median
+from kernelgauge.timing.ratio import Ratio, median_deviation, of_means, of_rounds, paired, standard_error_of_median
 from kernelgauge.timing.stopping import Why, finished
 
 _NS_PER_MS = 1e6
@@ -36,6 +37,12 @@ _TOO_SHORT = 0.1
 class _Samples:
     reference: list[Call] = field(default_factory=list)
     candidate: list[Call] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    """Number of pairs at the end of each finished round."""
+
+    def rounds(self) -> list[int]:
+        """Pairs in each finished round."""
+        return [end - start for start, end in itertools.pairwise([0, *self.ends])]
 
     def overheads(self) -> list[float]:
         """Message time inside each reference bracket, in nanoseconds."""
@@ -66,10 +73,15 @@ class _Samples:
         calls = self.reference + self.candidate
         return sum(call.computed_ns <= least for call in calls) > _TOO_SHORT * len(calls)
 
-    def ratio(self, rules: TimingRules, resolution: float) -> Ratio:
-        """The ratio with an interval that holds all we know: scatter, resolution, and the overhead's own error."""
+    def ratio(self, rules: TimingRules, resolution: float, final: bool) -> Ratio:
+        """The ratio with an interval that holds all we know: scatter, resolution, and the overhead's own error.
+
+        The scatter between rounds is known only at the end (`final`).
+        """
         reference, candidate = self.milliseconds()
         estimate = (paired if rules.interleaved else of_means)(reference, candidate, rules.confidence)
+        if final and rules.interleaved and len(self.ends) > 1:
+            estimate = estimate.covering(of_rounds(reference, candidate, self.rounds(), rules.confidence))
         if self.too_short():
             return estimate.widened(1 - 1 / _UNRESOLVED, _UNRESOLVED - 1)
         # An error of the overhead shifts every sample of both sides alike: sampling more does not average it out.
@@ -135,6 +147,7 @@ class Measurement:
             self._stopped = self._interleaved(reference, candidate, started, share)
         else:
             self._stopped = self._one_after_the_other(reference, candidate, started, share)
+        self._samples.ends.append(len(self._samples.reference))
         self._seconds += time.monotonic() - started
 
     def _interleaved(self, reference: Reference, candidate: Side, started: float, share: float) -> Why:
@@ -153,7 +166,9 @@ class Measurement:
             if reference.protocol.agreement.check_timed_calls:
                 _verify(reference, candidate, self._eager, f"timed call {count}")
             seconds = self._seconds + time.monotonic() - started
-            ratio = samples.ratio(rules, self._resolution) if count >= rules.min_samples * share else None
+            ratio = (
+                samples.ratio(rules, self._resolution, final=False) if count >= rules.min_samples * share else None
+            )
             if why := finished(rules, count, seconds, ratio, self._resolution, share):
                 return why
 
@@ -180,7 +195,7 @@ class Measurement:
     def result(self) -> Timing:
         """The ratio the samples support, with the samples."""
         rules, samples = self.rules, self._samples
-        ratio = samples.ratio(rules, self._resolution)
+        ratio = samples.ratio(rules, self._resolution, final=True)
         reference_ms, candidate_ms = samples.milliseconds()
         typical = statistics.median if rules.interleaved else statistics.fmean
         return Timing(
@@ -194,5 +209,6 @@ class Measurement:
             late_work_ms=samples.late_work_ns() / _NS_PER_MS,
             reference_samples_ms=tuple(round(sample, 6) for sample in reference_ms),
             candidate_samples_ms=tuple(round(sample, 6) for sample in candidate_ms),
+            rounds=tuple(samples.rounds()),
             stopped=self._stopped,
         )

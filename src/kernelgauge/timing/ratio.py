@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import norm
+from scipy.stats import t as student
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,10 @@ class Ratio:
     def half_width(self) -> float:
         """The larger of both sides of the interval, relative to the estimate."""
         return max(self.high - self.estimate, self.estimate - self.low) / self.estimate
+
+    def covering(self, other: Ratio) -> Ratio:
+        """The same estimate with an interval that holds the other's too."""
+        return Ratio(self.estimate, min(self.low, other.low), max(self.high, other.high))
 
     def widened(self, below: float, above: float | None = None) -> Ratio:
         """The same estimate with an interval that reaches at least that far, relative to the estimate."""
@@ -61,6 +66,26 @@ def paired(reference: Sequence[float], candidate: Sequence[float], confidence: f
     rank = max(int(centre - z * spread), 0)
     low, high = averages[rank], averages[len(averages) - 1 - rank]
     return Ratio(*(float(math.exp(value)) for value in (np.median(averages), low, high)))
+
+
+def of_rounds(
+    reference: Sequence[float], candidate: Sequence[float], rounds: Sequence[int], confidence: float
+) -> Ratio:
+    """Ratio from rounds of pairs, each in processes of its own: Student's t interval over the rounds' estimates.
+
+    Pairs of one round share whatever is peculiar to their two processes, so their scatter says nothing about it; the
+    scatter between rounds does.
+
+    Args:
+        rounds: pairs in each round, in order; at least two rounds of at least one pair.
+    """
+    ends = np.cumsum(rounds)
+    pieces = [slice(end - size, end) for end, size in zip(ends, rounds, strict=True)]
+    logs = [math.log(paired(reference[piece], candidate[piece], confidence).estimate) for piece in pieces]
+    centre = statistics.fmean(logs)
+    quantile = float(student.ppf((1 + confidence) / 2, len(logs) - 1))
+    half = quantile * statistics.stdev(logs) / math.sqrt(len(logs))
+    return Ratio(math.exp(centre), math.exp(centre - half), math.exp(centre + half))
 
 
 def of_means(reference: Sequence[float], candidate: Sequence[float], confidence: float) -> Ratio:

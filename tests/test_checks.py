@@ -1,0 +1,223 @@
+"""Numerics, input variants, probes and random parameters: what decides whether an output is right."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from kernelgauge.checks.inputs import classify, vary
+from kernelgauge.checks.numerics import Distance, allowance, closeness, distance
+from kernelgauge.checks.probes import Probes
+from kernelgauge.config import load_protocol
+from kernelgauge.evaluation.initialisers import randomised
+from kernelgauge.evaluation.specimens import problem
+from kernelgauge.problems.loader import load_problem
+from kernelgauge.schema import Problem
+from kernelgauge.session import Session
+
+STRICT = load_protocol("strict").agreement
+PUBLISHED = load_protocol("v0.1").agreement
+
+
+def test_distance_is_relative_to_the_scale_of_the_output() -> None:
+    due = torch.tensor([3.0, -4.0]).double()
+    found = distance([torch.tensor([3.0, -4.5])], [due])
+    assert found.rms == pytest.approx(0.5 / 5)
+    assert found.worst == pytest.approx(0.5 / math.sqrt(12.5))
+    scaled = distance([torch.tensor([3.0, -4.5]) * 1e-6], [due * 1e-6])
+    assert scaled.rms == pytest.approx(found.rms, rel=1e-6)
+
+
+def test_distance_spans_many_chunks_and_names_the_worst_element() -> None:
+    due = torch.rand(3, 200_000)
+    got = due.clone()
+    got[2, 123_456] += 0.25
+    found = distance([got], [due])
+    assert "[2, 123456]" in found.where
+    assert found.rms == pytest.approx(0.25 / math.sqrt(600_000) / due.square().mean().sqrt().item(), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("got", "due", "right"),
+    [
+        ([math.nan, 1.0], [math.nan, 1.0], True),
+        ([math.inf, 1.0], [math.inf, 1.0], True),
+        ([-math.inf, 1.0], [math.inf, 1.0], False),
+        ([math.nan, 1.0], [math.inf, 1.0], False),
+        ([math.nan, 1.0], [2.0, 1.0], False),
+        ([2.0, 1.0], [math.nan, 1.0], False),
+    ],
+)
+def test_infinities_and_nans_must_match(got: list[float], due: list[float], right: bool) -> None:
+    found = distance([torch.tensor(got)], [torch.tensor(due).double()])
+    assert math.isfinite(found.rms) is right
+    assert (closeness([torch.tensor(got)], [torch.tensor(due)], PUBLISHED).rms <= 1) is right
+
+
+def test_integers_and_booleans_must_be_equal() -> None:
+    assert distance([torch.tensor([1, 2])], [torch.tensor([1, 2])]).rms == 0
+    assert distance([torch.tensor([1, 2])], [torch.tensor([1, 3])]).rms > 1
+    assert distance([torch.tensor([True])], [torch.tensor([False])]).rms > 1
+
+
+def test_comparing_changes_neither_side() -> None:
+    """Once an in-place subtraction on an output that already was float64 did."""
+    got, due = torch.rand(10).double(), torch.rand(10).double()
+    kept = got.clone(), due.clone()
+    distance([got], [due])
+    assert torch.equal(got, kept[0])
+    assert torch.equal(due, kept[1])
+
+
+def test_empty_and_scalar_outputs() -> None:
+    assert distance([torch.empty(0)], [torch.empty(0).double()]).rms == 0
+    assert distance([torch.tensor(2.0)], [torch.tensor(2.0).double()]).rms == 0
+    assert distance([torch.zeros(3)], [torch.zeros(3).double()]).rms == 0
+
+
+def test_the_worst_of_several_outputs_counts() -> None:
+    good, bad = torch.ones(4), torch.tensor([1.0, 1, 1, 2])
+    assert distance([good, bad], [good, good]).rms == distance([bad], [good]).rms > 0.1
+
+
+def test_allowance_has_a_floor_for_exact_operations() -> None:
+    assert allowance(STRICT, Distance(0.0, 0.0)).rms == STRICT.floor
+    assert allowance(STRICT, Distance(1e-6, 1e-5)).rms == pytest.approx(16e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_allowance_separates_honest_rounding_from_half_precision(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    a, b = torch.randn(256, 512), torch.randn(512, 128)
+    truth = a.double() @ b.double()
+    eager = distance([a @ b], [truth])
+    honest = sum(a[:, i : i + 64] @ b[i : i + 64] for i in range(0, 512, 64))
+    cheap = (a.to(dtype) @ b.to(dtype)).float()
+    limits = allowance(STRICT, eager)
+    assert limits.accepts(distance([honest], [truth]))
+    assert not limits.accepts(distance([cheap], [truth]))
+
+
+def _draw(make: object) -> tuple[torch.Tensor, torch.Tensor]:
+    torch.manual_seed(1)
+    return make(), make()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("make", "domain"),
+    [
+        (lambda: torch.rand(64, 64), "real"),
+        (lambda: torch.randn(1000), "real"),
+        (lambda: torch.randint(0, 10, (64,)), "fixed"),
+        (lambda: torch.randint(0, 2, (64,)).float() * 2 - 1, "fixed"),
+        (lambda: torch.rand(64, 64).softmax(-1), "fixed"),
+        (lambda: torch.rand(64, 64) > 0.5, "fixed"),
+        (lambda: torch.triu(torch.rand(64, 64)), "fixed"),
+        (lambda: (lambda m: (m + m.T) / 2)(torch.rand(64, 64)), "fixed"),
+        (lambda: torch.tensor(0.5), "fixed"),
+        (lambda: torch.ones(100), "fixed"),
+        (lambda: 3.14, "fixed"),
+    ],
+)
+def test_domains_are_told_from_draws(make: object, domain: str) -> None:
+    assert classify(*_draw(make)) == domain
+
+
+@pytest.mark.parametrize("variant", ["own", "signed", "normal", "scaled"])
+def test_variants_keep_shape_and_domain(variant: str) -> None:
+    torch.manual_seed(3)
+    drawn = torch.rand(100, 50)
+    for domain in ("real", "positive"):
+        changed = vary(drawn, variant, domain)
+        assert changed.shape == drawn.shape
+        assert changed.dtype == drawn.dtype
+        assert domain == "real" or (changed > 0).all() or variant == "own"
+        assert (variant == "own") == torch.equal(changed, drawn)
+    assert vary(drawn, variant, "fixed") is drawn
+    labels = torch.randint(0, 5, (9,))
+    assert vary(labels, variant, "fixed") is labels
+
+
+def test_signed_and_normal_variants_have_negative_values() -> None:
+    torch.manual_seed(4)
+    drawn = torch.rand(1000)
+    assert 0.4 < (vary(drawn, "signed", "real") < 0).float().mean() < 0.6
+    assert (vary(drawn, "normal", "real") < 0).any()
+
+
+def _survivors(outputs: list[torch.Tensor], inputs: list[torch.Tensor], tolerance: float) -> tuple[str, ...]:
+    probes = Probes(1)
+    for output, given in zip(outputs, inputs, strict=True):
+        probes.see(
+            [output], [given], lambda answer, output=output: bool((answer[0] - output).abs().max() < tolerance)
+        )
+    return probes.survivors()
+
+
+def test_probes_find_every_way_to_skip_the_work() -> None:
+    torch.manual_seed(5)
+    inputs = [torch.rand(8), torch.rand(8)]
+    assert _survivors(inputs, inputs, 1e-3) == ("input 0",)
+    assert set(_survivors([torch.zeros(8)] * 2, inputs, 1e-3)) == {"zeros", "constant", "replay"}
+    fixed = torch.rand(8)
+    assert _survivors([fixed, fixed], inputs, 1e-3) == ("replay",)
+    assert _survivors([torch.rand(8) for _ in inputs], inputs, 1e-3) == ()
+    assert set(_survivors([torch.rand(8) for _ in inputs], inputs, 2.0)) >= {"zeros", "ones", "constant", "replay"}
+
+
+def test_a_probe_that_needs_two_trials_does_not_survive_one() -> None:
+    assert _survivors([torch.rand(8)], [torch.rand(4)], 1e-6) == ()
+
+
+def test_an_always_zero_problem_does_not_count(session: Session) -> None:
+    source = problem().source.replace("return torch.relu(", "return 0 * torch.relu(")
+    weak = Problem(key="zero", name="zero", source=source)
+    candidate = source.replace("class Model(", "class ModelNew(")
+    record = session.evaluate(weak, candidate, device="cpu", timed=False)
+    assert record.passed
+    assert "zeros" in record.trivial
+    assert not record.counts
+    failed = session.evaluate(weak, "not code", device="cpu", timed=False)
+    assert not failed.counts
+    assert failed.trivial == record.trivial
+
+
+def test_relu_is_repaired_by_strict_and_weak_under_the_published_protocol(session: Session) -> None:
+    relu = load_problem("1/19", sizes="small")
+    identity = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x.clone()\n"
+    strict = session.evaluate(relu, identity, device="cpu", timed=False)
+    assert (strict.outcome, strict.counts) == ("wrong_value", True)
+    published = session.evaluate(relu, identity, device="cpu", protocol="v0.1", timed=False)
+    assert published.passed
+    assert published.trivial == ("input 0",)
+    assert published.counts
+
+
+def _model() -> nn.Module:
+    class Free(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = nn.BatchNorm1d(6)
+            self.attention = nn.MultiheadAttention(4, 2)
+            self.gain = nn.Parameter(torch.ones(3, 1))
+            self.shift = nn.Parameter(torch.zeros(5))
+            self.register_buffer("mask", torch.ones(4, 4))
+
+    torch.manual_seed(6)
+    return Free()
+
+
+def test_randomised_parameters_are_equal_on_both_sides_and_nowhere_constant() -> None:
+    with randomised():
+        first, second = _model(), _model()
+    for name, value in first.state_dict().items():
+        assert torch.equal(value, second.state_dict()[name]), name
+    for name in ("norm.weight", "norm.bias", "norm.running_var", "attention.in_proj_bias", "gain", "shift"):
+        assert first.state_dict()[name].unique().numel() > 1, name
+    assert (first.state_dict()["norm.running_var"] > 0).all()
+    assert first.state_dict()["mask"].eq(1).all()
+    assert _model().state_dict()["gain"].eq(1).all()
+    assert torch.nn.init.ones_(torch.empty(3)).eq(1).all()
