@@ -16,14 +16,15 @@ def build(
 ) -> None:
     """Compile a candidate into the build cache without running it; needs the compiler, not the device."""
     from kernelgauge.backends.registry import backend_named, detect
-    from kernelgauge.cli.progress import working
     from kernelgauge.generation.folder import read_source
     from kernelgauge.schema import Candidate
 
     source = read_source(file)
     candidate = Candidate(problem="-", source=source, backend=backend or detect(source), origin=str(file))
     device = backend_named(candidate.backend).devices[0]
-    from kernelgauge.evaluation.side import Failure  # brings torch, like the session
+    # These bring torch: a wrong name or file is refused seconds before that.
+    from kernelgauge.cli.progress import working
+    from kernelgauge.evaluation.side import Failure
     from kernelgauge.session import Session
 
     try:

@@ -32,14 +32,15 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Judge one candidate. Exit code: 0 passed, 1 not passed, 2 wrong use, 3 the machine failed."""
-    from kernelgauge.cli.progress import working
     from kernelgauge.generation.folder import read_source
     from kernelgauge.problems.loader import load_problem
 
     where = chosen_device(device)
     found = load_problem(problem, sizes=chosen_sizes(sizes, where, problem))
     source = _standard_input() if str(file) == "-" else read_source(file)
-    from kernelgauge.session import Session  # brings torch: a wrong name or file is refused seconds before that
+    # These bring torch: a wrong name or file is refused seconds before that.
+    from kernelgauge.cli.progress import working
+    from kernelgauge.session import Session
 
     with Session() as session, working(f"judging {file.name} against {found.key} {found.name}"):
         record = session.evaluate(found, source, backend=backend, protocol=protocol, device=where, timed=time)
@@ -54,6 +55,8 @@ def evaluate(
 
 def _standard_input() -> str:
     """The candidate from a pipe, as UTF-8 whatever the locale; raises CandidateError."""
+    if sys.stdin is None:
+        raise CandidateError("standard input is closed: there is no candidate to read from it")
     try:
         sys.stdin.reconfigure(encoding="utf-8", errors="strict")  # type: ignore[union-attr]
         return sys.stdin.read()

@@ -73,13 +73,17 @@ def main() -> None:
         code = KernelgaugeError.exit_code
         _say(f"this machine refused: {error}")
         _give_up_output()
+    except Exception:
+        # A fault of ours, so the traceback stays; Python's own exit code 1 would read as the verdict "not passed".
+        code = KernelgaugeError.exit_code
+        traceback.print_exc()
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _sentence(error: Any) -> str:
     """A wrong flag or argument in one sentence, with the command that lists the right ones."""
     message = error.format_message().rstrip(".")
-    hint = f"; `{error.ctx.command_path} --help` lists what there is" if getattr(error, "ctx", None) else ""
+    hint = f" (`{error.ctx.command_path} --help` lists what there is)" if getattr(error, "ctx", None) else ""
     return f"{message[:1].lower()}{message[1:]}{hint}"
 
 
