@@ -131,8 +131,6 @@ def assert_one_sentence(done: subprocess.CompletedProcess[str], code: int, word:
 
 
 NO_GPU = pytest.mark.skipif(gpu() is not None, reason="there is a GPU here")
-LOAD_PROTOCOL = pytest.mark.xfail(reason="config.load_protocol lets pydantic's page and decoding errors through")
-RESOLVE = pytest.mark.xfail(reason="registry.resolve and its callers let other errors than ImportError through")
 # What is typed, and the word that says what was wrong with it.
 WRONG_USE = [
     ("eval 1/23_sotfmax relu.py", "did you mean 1/23_softmax"),
@@ -160,8 +158,8 @@ WRONG_USE = [
     ("eval 1/19 relu.py --protocol lenient", "unknown protocol 'lenient'"),
     ("eval 1/19 relu.py --protocol gone.toml", "gone.toml does not exist"),
     ("eval 1/19 relu.py --protocol malformed.toml", "line 1"),
-    pytest.param("eval 1/19 relu.py --protocol half.toml", "inputs", marks=LOAD_PROTOCOL),
-    pytest.param("eval 1/19 relu.py --protocol latin.toml", "latin.toml", marks=LOAD_PROTOCOL),
+    ("eval 1/19 relu.py --protocol half.toml", "inputs"),
+    ("eval 1/19 relu.py --protocol latin.toml", "latin.toml"),
     ("eval 1/19 relu.py --frobnicate", "--frobnicate"),
     ("eval 1/19 relu.py --sizes huge", "'huge' is not one of"),
     ("eval 1/19", "missing argument 'file'"),
@@ -169,8 +167,8 @@ WRONG_USE = [
     ("eval ref.py good.py --sizes small", "'small' does not apply"),
     ("run --contestant nobody --out out", "unknown contestant 'nobody'"),
     ("run --contestant nobody.here:Me --out out", "nobody"),
-    pytest.param("run --contestant :Me --out out", ":Me", marks=RESOLVE),
-    pytest.param("run --contestant json:dumps --out out", "json:dumps", marks=RESOLVE),
+    ("run --contestant :Me --out out", ":Me"),
+    ("run --contestant json:dumps --out out", "json:dumps"),
     ("run --contestant folder:gone --out out", "gone does not exist"),
     ("run --contestant folder:nothing --out out", "no file in nothing"),
     ("run --contestant folder:answers --out out --problems 2/14", "no candidate"),

@@ -1,6 +1,6 @@
 """Settings of this installation, and the protocols as data.
 
-All environment variables kernelgauge reads are here: `KERNELGAUGE_CACHE` (folder for builds and locks).
+`KERNELGAUGE_CACHE` names the folder for builds and locks; by default `kernelgauge` below `XDG_CACHE_HOME`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,17 @@ PUBLIC_SEED = 42
 
 
 class Inputs(Record):
-    """Where the arguments of each call come from."""
+    """Where the arguments of each call come from; one variant at least is the problem's own draw."""
 
     seeds: Literal["secret", "public"]
     variants: tuple[Literal["own", "signed", "normal", "scaled"], ...] = Field(min_length=1)
     """One checked trial per entry; a variant outside an input's domain leaves that input as drawn."""
+
+    @model_validator(mode="after")
+    def _own_among_them(self) -> Inputs:
+        if "own" not in self.variants:
+            raise ValueError("variants need 'own': the timed calls are drawn that way")
+        return self
 
 
 class Parameters(Record):
@@ -52,8 +58,9 @@ class Agreement(Record):
 
     @model_validator(mode="after")
     def _has_a_tolerance(self) -> Agreement:
-        if self.rule == "oracle" and not (self.multiple > 0 and self.floor > 0):
-            raise ValueError("rule 'oracle' needs multiple and floor above zero")
+        oracle = (self.multiple, self.floor, self.worst_multiple, self.worst_floor)
+        if self.rule == "oracle" and not all(value > 0 for value in oracle):
+            raise ValueError("rule 'oracle' needs multiple, floor, worst_multiple and worst_floor above zero")
         if self.rule == "allclose" and not (self.absolute > 0 or self.relative > 0):
             raise ValueError("rule 'allclose' needs an absolute or relative tolerance")
         return self
@@ -111,6 +118,13 @@ def protocols() -> list[str]:
     return sorted((name for name in found if not name.startswith("__")), key=lambda n: (n != "strict", n))
 
 
+def first_complaint(error: ValidationError) -> str:
+    """The first thing a record did not accept, in one line: field and reason."""
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"])
+    return f"{field}: {first['msg']}" if field else first["msg"]
+
+
 def load_protocol(name: str) -> Protocol:
     """A shipped protocol by name, or a protocol from a `.toml` file of the user's own.
 
@@ -119,17 +133,20 @@ def load_protocol(name: str) -> Protocol:
     """
     if name.endswith(".toml"):
         path = Path(name)
-        if not path.is_file():
-            raise UsageError(f"protocol file {name} does not exist")
-        text = path.read_text()
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"protocol file {name} cannot be read: {error}") from error
     elif name in protocols():
         text = resources.files("kernelgauge.protocols").joinpath(f"{name}.toml").read_text()
     else:
         raise UsageError(f"unknown protocol {name!r}; there are {', '.join(protocols())}, or give a .toml file")
     try:
         return Protocol.model_validate(tomllib.loads(text))
-    except (ValidationError, tomllib.TOMLDecodeError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise UsageError(f"protocol {name} is malformed: {error}") from error
+    except ValidationError as error:
+        raise UsageError(f"protocol {name} is malformed: {first_complaint(error)}") from error
 
 
 class Limits(Record):

@@ -28,5 +28,14 @@ def resolve(name: str, built_in: Mapping[str, str], group: str, kind: str) -> An
     module, _, attribute = target.partition(":")
     try:
         return getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(f"{kind} {name!r} cannot be loaded: {error}") from error
+
+
+def made(name: str, built_in: Mapping[str, str], group: str, kind: str) -> Any:
+    """An instance of what `resolve` finds, constructed without arguments; raises UsageError as well."""
+    plug_in = resolve(name, built_in, group, kind)
+    try:
+        return plug_in()
+    except TypeError as error:
+        raise UsageError(f"{kind} {name!r} cannot be made without arguments: {error}") from error

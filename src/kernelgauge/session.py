@@ -76,12 +76,17 @@ class Session:
             timed: whether to time a candidate that passed; without, the record has no speedup.
 
         Raises:
-            UsageError: unknown or malformed problem, unknown protocol, or the backend cannot run here.
+            UsageError: unknown or malformed problem, unknown protocol, a source that is not text or too large, or
+                the backend cannot run here.
             MachineError: the machine failed twice.
         """
         if not isinstance(problem, Problem):
             problem = load_problem(problem, sizes=sizes)
-        if len(source.encode(errors="replace")) > _LARGEST_SOURCE:
+        try:
+            size = len(source.encode())
+        except UnicodeEncodeError as error:
+            raise CandidateError(f"problem {problem.key}: the candidate is not text: {error}") from error
+        if size > _LARGEST_SOURCE:
             raise CandidateError(f"problem {problem.key}: the candidate is larger than 1 MB")
         candidate = Candidate(problem=problem.key, source=source, backend=backend or detect(source))
         job = self.job(problem, candidate, load_protocol(protocol), device)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from types import ModuleType
-from typing import ClassVar
 
 from kernelgauge.backends.loading import import_file
 
@@ -27,7 +26,6 @@ class Backend:
     """Whether there is a build worth caching."""
     fence: str = "python"
     """Language tag of its code blocks in a prompt."""
-    needs: ClassVar[str] = ""
     variables: tuple[tuple[str, str], ...] = field(default=())
     """Environment variables the candidate's process needs."""
 
@@ -35,6 +33,10 @@ class Backend:
         """Why this backend cannot run on `device` on this machine, in a sentence; None if it can."""
         if device not in self.devices:
             return f"backend {self.name} does not run on {device} (only on {', '.join(self.devices)})"
+        return None
+
+    def cannot_build(self) -> str | None:
+        """Why this machine cannot even compile for this backend, in a sentence; None if it can."""
         return None
 
     def environment(self, device: str, scratch: Path) -> dict[str, str]:

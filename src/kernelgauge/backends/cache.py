@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,12 +20,15 @@ from pathlib import Path
 from kernelgauge.backends.base import Backend
 from kernelgauge.schema import Candidate
 
+# The manifest lies beside the folder the candidate's build can write to: what it wrote there is never opened by us.
 _MANIFEST = "manifest.json"
+_ARTIFACT = "artifact"
 
 
 def build_key(candidate: Candidate, backend: Backend) -> str:
     """Content name of a build: source, backend, compilers; 24 hex digits."""
-    parts = json.dumps([backend.name, candidate.source, backend.fingerprint()])
+    abi = sys.implementation.cache_tag
+    parts = json.dumps([backend.name, candidate.source, abi, os.environ.get("CXX"), backend.fingerprint()])
     return hashlib.sha256(parts.encode()).hexdigest()[:24]
 
 
@@ -47,10 +51,10 @@ class BuildCache:
     def get(self, key: str) -> Path | None:
         """The folder of a finished build; None if there is none."""
         folder = self.root / key
-        return folder if (folder / _MANIFEST).is_file() else None
+        return folder / _ARTIFACT if (folder / _MANIFEST).is_file() else None
 
     def build(self, key: str, make: Callable[[Path], None]) -> tuple[Path, bool]:
-        """The folder of that build, made by `make(staging folder)` unless it exists; True if it was made now.
+        """The folder of that build, made by `make(folder)` unless it exists; True if it was made now.
 
         Whatever `make` raises comes through, and nothing is kept.
         """
@@ -60,16 +64,16 @@ class BuildCache:
                 return found, False
             self._clear_left_overs(key)
             staging = self._staging / f"{key}-{os.getpid()}-{time.monotonic_ns()}"
-            staging.mkdir(parents=True)
+            (staging / _ARTIFACT).mkdir(parents=True)
             try:
-                make(staging)
+                make(staging / _ARTIFACT)
                 (staging / _MANIFEST).write_text(json.dumps({"key": key, "built": time.time()}))
                 target = self.root / key
                 shutil.rmtree(target, ignore_errors=True)  # a folder without manifest: an older, broken one
                 staging.rename(target)
             finally:
                 shutil.rmtree(staging, ignore_errors=True)
-            return target, True
+            return target / _ARTIFACT, True
 
     def _clear_left_overs(self, key: str) -> None:
         """Remove what a killed build of this key left; we hold its lock, so nobody is at work there."""

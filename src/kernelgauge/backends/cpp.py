@@ -31,8 +31,9 @@ class CppBackend(Backend):
     compiles: bool = True
 
     def missing(self, device: str) -> str | None:
-        if reason := super().missing(device):
-            return reason
+        return super().missing(device) or self.cannot_build()
+
+    def cannot_build(self) -> str | None:
         if shutil.which("g++") is None:
             return "no C++ compiler: g++ is not on the path (Debian: apt-get install g++)"
         return None

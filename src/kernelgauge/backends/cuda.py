@@ -44,12 +44,15 @@ class CudaBackend(Backend):
     compiles: bool = True
 
     def missing(self, device: str) -> str | None:
-        if reason := super().missing(device):
+        if reason := super().missing(device) or self.cannot_build():
             return reason
-        if cuda_home() is None:
-            return "no CUDA compiler: nvcc is neither on the path nor under CUDA_HOME"
         if gpu() is None:
             return "no NVIDIA GPU is visible here: nvidia-smi lists none (`kernelgauge build` still compiles)"
+        return None
+
+    def cannot_build(self) -> str | None:
+        if cuda_home() is None:
+            return "no CUDA compiler: nvcc is neither on the path nor under CUDA_HOME"
         return None
 
     def environment(self, device: str, scratch: Path) -> dict[str, str]:

@@ -8,7 +8,7 @@ from importlib import metadata
 
 from kernelgauge.backends.base import Backend
 from kernelgauge.errors import UsageError
-from kernelgauge.registry import resolve
+from kernelgauge.registry import made
 
 _BUILT_IN = {
     "torch": "kernelgauge.backends.torch:TorchBackend",
@@ -27,7 +27,7 @@ def names() -> list[str]:
 @cache
 def backend_named(name: str) -> Backend:
     """The backend of that short name or `module:Class`; raises UsageError if there is none."""
-    found = resolve(name, _BUILT_IN, _GROUP, "backend")()
+    found = made(name, _BUILT_IN, _GROUP, "backend")
     if not isinstance(found, Backend):
         raise UsageError(f"{name} is not a backend: it does not derive from kernelgauge.backends.base.Backend")
     return found

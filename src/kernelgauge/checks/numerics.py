@@ -116,22 +116,30 @@ def _in_words(output: torch.Tensor, expected: torch.Tensor, at: int) -> str:
     return f"element {_index(at, output.shape)} is {got:.7g} where {due:.7g} is right"
 
 
-def distance(outputs: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> Distance:
-    """The largest distance over a forward's outputs; shapes must be equal, float precisions may differ."""
-    pairs = zip(outputs, expected, strict=True)
-    each = [_floating(o, e) if o.is_floating_point() else _exact(o, e) for o, e in pairs]
-    return max(each, key=lambda found: found.rms, default=Distance(0.0, 0.0))
+def _one(output: torch.Tensor, expected: torch.Tensor) -> Distance:
+    if output.is_complex():
+        return _floating(torch.view_as_real(output), torch.view_as_real(expected))
+    return _floating(output, expected) if output.is_floating_point() else _exact(output, expected)
+
+
+def distances(outputs: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> list[Distance]:
+    """The distance of each output of a forward; shapes must be equal, float precisions may differ."""
+    return [_one(output, due) for output, due in zip(outputs, expected, strict=True)]
 
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a protocol allows on one trial, given eager's own distance from the oracle."""
+    """What a protocol allows for one output."""
 
     rms: float
     worst: float
 
     def accepts(self, found: Distance) -> bool:
         return found.rms <= self.rms and found.worst <= self.worst
+
+    def used(self, found: Distance) -> float:
+        """How much of the allowance an error takes: above 1 it is refused."""
+        return max(found.rms / self.rms, found.worst / self.worst)
 
 
 def allowance(agreement: Agreement, eager: Distance) -> Allowance:
@@ -142,15 +150,22 @@ def allowance(agreement: Agreement, eager: Distance) -> Allowance:
     )
 
 
-def closeness(outputs: Sequence[torch.Tensor], expected: Sequence[torch.Tensor], agreement: Agreement) -> Distance:
-    """Rule `allclose`: largest |got - due| / (absolute + relative |due|); 1 is the tolerance."""
+def closeness(
+    outputs: Sequence[torch.Tensor], expected: Sequence[torch.Tensor], agreement: Agreement
+) -> list[Distance]:
+    """Rule `allclose`, per output: largest |got - due| / (absolute + relative |due|); 1 is the tolerance."""
+    return [_closeness(output, due, agreement) for output, due in zip(outputs, expected, strict=True)]
+
+
+def _closeness(output: torch.Tensor, expected: torch.Tensor, agreement: Agreement) -> Distance:
+    if output.is_complex():
+        output, expected = torch.view_as_real(output), torch.view_as_real(expected)
     worst, where = 0.0, ""
-    for output, due in zip(outputs, expected, strict=True):
-        for start, (got, right) in _chunks(output, due):
-            tolerance = agreement.absolute + agreement.relative * right.double().abs()
-            ratio = (got.double() - right.double()).abs() / tolerance
-            ratio = torch.where((got == right) | (got.isnan() & right.isnan()), 0.0, ratio.nan_to_num(math.inf))
-            if ratio.numel() and float(ratio.max()) > worst:
-                worst = float(ratio.max())
-                where = _in_words(output, due, start + int(ratio.argmax()))
+    for start, (got, right) in _chunks(output, expected):
+        tolerance = agreement.absolute + agreement.relative * right.double().abs()
+        ratio = ((got.double() - right.double()).abs() / tolerance).nan_to_num(nan=math.inf, posinf=math.inf)
+        ratio[(got == right) | (got.isnan() & right.isnan())] = 0.0
+        if float(ratio.max()) > worst:
+            worst = float(ratio.max())
+            where = _in_words(output, expected, start + int(ratio.argmax()))
     return Distance(worst, worst, where)

@@ -13,6 +13,13 @@ import torch
 Accepts = Callable[[list[torch.Tensor]], bool]
 
 
+def _typical(tensor: torch.Tensor) -> float | int:
+    """One number to stand for a whole output: its mean, or its first element where numbers are labels."""
+    if tensor.numel() == 0:
+        return 0
+    return float(tensor.double().mean()) if tensor.is_floating_point() else int(tensor.flatten()[0].real)
+
+
 def _fits(answer: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> bool:
     return all(a.shape == e.shape and a.dtype == e.dtype for a, e in zip(answer, expected, strict=True))
 
@@ -58,7 +65,4 @@ class Probes:
             return None
         if name == "replay":
             return self._previous
-        return [
-            torch.full_like(tensor, float(old.double().mean()) if old.is_floating_point() else int(old.flatten()[0]))
-            for tensor, old in zip(expected, self._previous, strict=True)
-        ]
+        return [torch.full_like(tensor, _typical(old)) for tensor, old in zip(expected, self._previous, strict=True)]

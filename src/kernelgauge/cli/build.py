@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kernelgauge.cli.options import BackendName
+from kernelgauge.errors import BackendMissing
 
 
 def build(
@@ -22,6 +23,8 @@ def build(
     source = read_source(file)
     candidate = Candidate(problem="-", source=source, backend=backend or detect(source), origin=str(file))
     device = backend_named(candidate.backend).devices[0]
+    if reason := backend_named(candidate.backend).cannot_build():
+        raise BackendMissing(reason)
     # These bring torch: a wrong name or file is refused seconds before that.
     from kernelgauge.cli.progress import working
     from kernelgauge.evaluation.side import Failure

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from kernelgauge.backends.registry import backend_named
-from kernelgauge.errors import MachineError
-from kernelgauge.evaluation.process import ProtocolBroken, WorkerEnded, WorkerProcess, WorkerTimedOut, Zygote
-from kernelgauge.evaluation.side import Failure, last_line
+from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess, Zygote
+from kernelgauge.evaluation.side import Failure, explain_end, last_line
+from kernelgauge.evaluation.worker import COMPILER_ERROR
 from kernelgauge.schema import Candidate, Outcome
 
 _LOG_TAIL = 12_000
+# The staging folder is another one each time: with it, equal errors would never read alike.
+_FOLDER = re.compile(r"\S*/(?=[^/\s]+\.\w+[:(]\d)")
 
 
 def build_candidate(zygote: Zygote, candidate: Candidate, device: str, staging: Path) -> str:
@@ -31,30 +34,24 @@ def build_candidate(zygote: Zygote, candidate: Candidate, device: str, staging: 
         path = process.scratch / "candidate.py"
         path.write_text(candidate.source)
         try:
-            claim = process.ask(
-                "build", limit, "loaded", path=str(path), backend=candidate.backend, build_dir=str(staging)
-            )
-        except WorkerTimedOut as error:
-            raise Failure(Outcome.TIMED_OUT, f"build: not finished within {limit:g} s") from error
-        except ProtocolBroken as error:
-            raise Failure(Outcome.REJECTED, f"build: forged message: {error}", "forged_message") from error
-        except WorkerEnded as error:
-            if error.status == -9:
-                raise MachineError("a build process was killed from outside") from error
-            reason = f"build: the process ended with status {error.status}"
-            raise Failure(Outcome.BUILD_FAILED, reason) from error
+            process.tell("build", path=str(path), backend=candidate.backend, build_dir=str(staging))
+            claim = process.receive("loaded", limit)
+        except WORKER_FAILURES as error:
+            failure = explain_end("build", limit, error, process.log())
+            died = failure.outcome is Outcome.RUNTIME_ERROR
+            outcome = Outcome.BUILD_FAILED if died else failure.outcome
+            raise Failure(outcome, failure.reason, failure.rule, process.log()) from error
         log = process.log()[-_LOG_TAIL:]
     if claim.event == "failed":
-        raise _explain(claim.kind, claim.message)
+        raise _explain(claim.kind, claim.message, log)
     return log
 
 
-def _explain(kind: str, message: str) -> Failure:
+def _explain(kind: str, message: str, log: str) -> Failure:
     if kind == "OutOfMemory":
-        return Failure(Outcome.OUT_OF_MEMORY, f"build: {last_line(message)}")
-    errors = [line.strip() for line in message.splitlines() if "error:" in line or ": error" in line]
-    compiler = errors or "Error building extension" in message or kind in ("CppCompileError", "CompileError")
-    if compiler:
-        shown = errors[0] if errors else last_line(message)
-        return Failure(Outcome.BUILD_FAILED, f"build: {shown[:500]}")
-    return Failure(Outcome.LOAD_FAILED, f"load: {last_line(message)}")
+        return Failure(Outcome.OUT_OF_MEMORY, f"build: {last_line(message)}", log=log)
+    errors = [line.strip() for line in message.splitlines() if COMPILER_ERROR.search(line)]
+    if errors or "Error building extension" in message or kind in ("CppCompileError", "CompileError"):
+        shown = _FOLDER.sub("", errors[0]) if errors else last_line(message)
+        return Failure(Outcome.BUILD_FAILED, f"build: {shown[:500]}", log=f"{log}\n{message}")
+    return Failure(Outcome.LOAD_FAILED, f"load: {last_line(message)}", log=f"{log}\n{message}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-from kernelgauge.checks.numerics import Allowance, Distance, allowance, closeness, distance
+from kernelgauge.checks.numerics import Allowance, Distance, allowance, closeness, distances
 from kernelgauge.config import Agreement
 from kernelgauge.evaluation.channel import Claim, TensorSpec
 from kernelgauge.evaluation.side import Failure
@@ -59,23 +59,26 @@ def compare(
     variant: str,
     outputs: Sequence[torch.Tensor],
     truth: Sequence[torch.Tensor],
-    eager: Distance,
+    eager: Sequence[Distance],
 ) -> tuple[Trial, Distance]:
-    """One trial: the outputs against the truth, under the protocol's rule."""
+    """One trial: every output against the truth, under the protocol's rule; the record shows the worst of them."""
     if agreement.rule == "allclose":
-        found, allowed = closeness(outputs, truth, agreement), Allowance(1.0, 1.0)
+        found = closeness(outputs, truth, agreement)
+        allowed = [Allowance(1.0, 1.0) for _ in found]
     else:
-        found, allowed = distance(outputs, truth), allowance(agreement, eager)
+        found = distances(outputs, truth)
+        allowed = [allowance(agreement, own) for own in eager]
+    worst = max(range(len(found)), key=lambda index: allowed[index].used(found[index]))
     trial = Trial(
         variant=variant,
-        error=found.rms,
-        worst=found.worst,
-        allowed=allowed.rms,
-        reference_error=eager.rms,
-        reference_worst=eager.worst,
-        agreed=allowed.accepts(found),
+        error=found[worst].rms,
+        worst=found[worst].worst,
+        allowed=allowed[worst].rms,
+        reference_error=eager[worst].rms,
+        reference_worst=eager[worst].worst,
+        agreed=all(limit.accepts(error) for limit, error in zip(allowed, found, strict=True)),
     )
-    return trial, found
+    return trial, found[worst]
 
 
 def disagreement(trial: Trial, found: Distance, agreement: Agreement, where: str) -> Failure:

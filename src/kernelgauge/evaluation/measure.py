@@ -10,7 +10,6 @@ one side runs, every thread of the other is stopped.
 from __future__ import annotations
 
 import itertools
-import math
 import secrets
 import statistics
 import time
@@ -27,6 +26,8 @@ from kernelgauge.timing.stopping import Why, finished
 
 _NS_PER_MS = 1e6
 _UNRESOLVED = 10.0
+# Copies of the reference within so many standard deviations are its usual scatter.
+_COPY_SCATTER = 4.0
 
 
 # Beyond this share of samples at the floor, the interval says that the calls were too short to tell apart.
@@ -48,19 +49,19 @@ class _Samples:
         """Message time inside each reference bracket, in nanoseconds."""
         return [call.computed_ns - call.claim.forward_ns for call in self.reference]
 
-    def late_work_ns(self) -> float:
-        """What the candidate's copies take beyond the reference's, less what their scatter explains."""
-        mine = [call.copy_ns for call in self.candidate]
+    def late_work_ns(self) -> list[float]:
+        """Per candidate call, what its copy took beyond the reference's, where their scatter does not explain it."""
         theirs = [call.copy_ns for call in self.reference]
-        noise = 2 * math.hypot(standard_error_of_median(mine), standard_error_of_median(theirs))
-        return max(statistics.median(mine) - statistics.median(theirs) - noise, 0.0)
+        usual = statistics.median(theirs)
+        explained = usual + _COPY_SCATTER * 1.4826 * median_deviation(theirs)
+        return [call.copy_ns - usual if call.copy_ns > explained else 0.0 for call in self.candidate]
 
     def milliseconds(self) -> tuple[list[float], list[float]]:
         """Times of both sides: brackets less the overhead, never below its jitter, which bounds what shows."""
         overhead, floor = statistics.median(self.overheads()), self.jitter_ns()
-        late = self.late_work_ns()
+        calls = zip(self.candidate, self.late_work_ns(), strict=True)
         reference = [max(call.computed_ns - overhead, floor) / _NS_PER_MS for call in self.reference]
-        candidate = [max(call.computed_ns + late - overhead, floor) / _NS_PER_MS for call in self.candidate]
+        candidate = [max(call.computed_ns + late - overhead, floor) / _NS_PER_MS for call, late in calls]
         return reference, candidate
 
     def jitter_ns(self) -> float:
@@ -91,21 +92,27 @@ class _Samples:
 
 
 def _timed(side: Side, reference: Reference) -> Call:
-    """One timed call on the inputs just drawn; the side is stopped afterwards."""
+    """One timed call on the inputs just drawn; the side is stopped before it sees them and after it has answered."""
     side.process.thaw()
-    side.stage(reference.arguments, reference.master, reference.call_seed)
-    call = side.call()
+    side.prepare(reference.arguments, reference.call_seed)
     side.process.freeze()
+    side.fill(reference.master)
+    call = side.call(thaw=True)
+    side.process.freeze()
+    side.snapshot()
     judge.shapes(call.claim, side.expected)
     return call
 
 
-def _verify(reference: Reference, candidate: Side, eager: Distance, where: str) -> None:
+def _verify(reference: Reference, candidate: Side, eager: list[Distance], where: str) -> None:
     """The outputs of the calls just timed, compared with eager's on the same inputs."""
     agreement = reference.protocol.agreement
     # Eager in working precision stands in for the oracle here, so its own error is allowed once more.
-    slack = Distance(eager.rms * (1 + 1 / agreement.multiple), eager.worst * (1 + 1 / agreement.worst_multiple))
-    trial, found = judge.compare(agreement, "own", candidate.snapshot(), reference.side.views, slack)
+    slack = eager
+    if agreement.rule == "oracle":
+        more, most = 1 + 1 / agreement.multiple, 1 + 1 / agreement.worst_multiple
+        slack = [Distance(own.rms * more, own.worst * most) for own in eager]
+    trial, found = judge.compare(agreement, "own", candidate.kept, reference.side.kept, slack)
     if not trial.agreed:
         raise judge.disagreement(trial, found, agreement, where)
 
@@ -127,7 +134,7 @@ class Measurement:
         eager: eager's own distance from the oracle, as the checked trials found it.
     """
 
-    def __init__(self, rules: TimingRules, device: str, eager: Distance):
+    def __init__(self, rules: TimingRules, device: str, eager: list[Distance]):
         self.rules = rules
         self._resolution = rules.resolution.get("cuda" if device.startswith("cuda") else "cpu", 0.0)
         self._eager = eager
@@ -206,7 +213,7 @@ class Measurement:
             interval=(ratio.low, ratio.high),
             confidence=rules.confidence,
             overhead_ms=statistics.median(samples.overheads()) / _NS_PER_MS,
-            late_work_ms=samples.late_work_ns() / _NS_PER_MS,
+            late_work_ms=statistics.fmean(samples.late_work_ns()) / _NS_PER_MS,
             reference_samples_ms=tuple(round(sample, 6) for sample in reference_ms),
             candidate_samples_ms=tuple(round(sample, 6) for sample in candidate_ms),
             rounds=tuple(samples.rounds()),

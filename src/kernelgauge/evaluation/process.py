@@ -40,8 +40,23 @@ class WorkerTimedOut(Exception):
     """The worker did not answer in time and was killed."""
 
 
+class ChannelClosed(Exception):
+    """The worker is alive but has closed its channel; it was killed."""
+
+
 class ProtocolBroken(Exception):
     """The worker sent something that is not a well-formed claim of the expected kind, and was killed."""
+
+
+WORKER_FAILURES = (WorkerEnded, WorkerTimedOut, ChannelClosed, ProtocolBroken)
+"""Every way in which a worker can fail to answer."""
+
+
+def _readable(descriptor: int, seconds: float) -> bool:
+    """Whether there is something to read (an end counts) within that time; any descriptor number."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
 
 
 def _device_files(device: str) -> list[Path]:
@@ -67,6 +82,7 @@ class Zygote:
             "HOME": "/nonexistent",
             "OMP_NUM_THREADS": str(self.settings.threads),
             "OPENBLAS_NUM_THREADS": "1",
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",
             # Freed memory stays with the process, as it does with the caching allocator on a GPU: otherwise every
             # output above 32 MiB costs a page fault per 4 KiB in every call, three times the kernel itself.
             "MALLOC_MMAP_MAX_": "0",
@@ -87,6 +103,10 @@ class Zygote:
         try:
             receive(ours)
         except (EOFError, OSError) as error:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+            ours.close()
             raise MachineError(f"the worker zygote did not start: {error}") from error
         self._socket = ours
 
@@ -140,14 +160,15 @@ class WorkerProcess:
         self.scratch = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=root))
         for name in ("home", "tmp"):
             (self.scratch / name).mkdir()
-        self._log = self.scratch / "log.txt"
+        # Opened once, here: by the time it is read, the worker may have put something else in its place.
+        self._log = os.open(self.scratch / "log.txt", os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._holder_control, holder_side = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._status, status_out = os.pipe()
         self._exit: int | None = None
         self._pid = self._holder = 0
         self._killed = False
         self._frozen = False
-        log = os.open(self._log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         request = {
             "role": role,
             "scratch": str(self.scratch),
@@ -160,18 +181,18 @@ class WorkerProcess:
             "environment": self._environment(settings, environment or {}),
         }
         try:
-            zygote.fork(request, [theirs.fileno(), status_out, log])
+            zygote.fork(request, [theirs.fileno(), status_out, self._log, holder_side.fileno()])
             born = self._read_status(_SETUP_SECONDS)
             self._pid, self._holder = born["pid"], born["holder"]
             self.walls = self.receive("ready", _SETUP_SECONDS).walls
-        except (WorkerEnded, WorkerTimedOut, ProtocolBroken, TimeoutError, OSError) as error:
+        except (*WORKER_FAILURES, TimeoutError, OSError, MachineError) as error:
             printed = self.log()
             self.close()
             raise MachineError(f"a worker process could not be set up ({error}): {printed[-2000:]}") from error
         finally:
-            for descriptor in (status_out, log):
-                os.close(descriptor)
+            os.close(status_out)
             theirs.close()
+            holder_side.close()
 
     @staticmethod
     def _memory_limit(settings: Settings) -> int:
@@ -211,12 +232,11 @@ class WorkerProcess:
         try:
             send(self._channel, {"do": do, **fields}, descriptors)
         except OSError:
-            raise WorkerEnded(self._wait(5.0)) from None
+            raise self._gone() from None
 
     def receive_raw(self, seconds: float) -> bytes:
         """The next message as bytes, read but not looked at, so that parsing stays outside a timed bracket."""
-        ready, _, _ = select.select([self._channel], [], [], seconds)
-        if not ready:
+        if not _readable(self._channel.fileno(), seconds):
             self.kill()
             raise WorkerTimedOut
         try:
@@ -224,7 +244,7 @@ class WorkerProcess:
         except ConnectionResetError:
             raw = b""
         if not raw:
-            raise WorkerEnded(self._wait(5.0))
+            raise self._gone()
         return raw
 
     def parse(self, raw: bytes, answer: str) -> Claim:
@@ -244,12 +264,22 @@ class WorkerProcess:
         return self.parse(self.receive_raw(seconds), answer)
 
     def freeze(self) -> None:
-        """Stop every thread of the worker; a no-op if it is gone."""
-        self._signal(signal.SIGSTOP)
+        """Stop the worker and all it has started, wherever it hid them; a no-op if it is gone.
+
+        The holder of the process namespace does it, since no group or session reaches beyond that namespace. Where
+        there is none, only the worker's own process group stops.
+        """
+        if self._holder and self._poll_exit() is None:
+            with contextlib.suppress(OSError):
+                self._holder_control.send(b"stop")
+                _readable(self._holder_control.fileno(), _SETUP_SECONDS)
+                self._holder_control.recv(16)
+        else:
+            self._signal(signal.SIGSTOP)
         self._frozen = True
 
     def thaw(self) -> None:
-        """Let the worker go on, if it was stopped."""
+        """Let the worker's own process group go on, if it was stopped; what left the group stays stopped."""
         if self._frozen:
             self._signal(signal.SIGCONT)
             self._frozen = False
@@ -262,18 +292,10 @@ class WorkerProcess:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._holder, signal.SIGKILL)
 
-    @property
-    def killed_by_us(self) -> bool:
-        return self._killed
-
     def log(self) -> str:
         """The end of what the worker printed."""
-        try:
-            with self._log.open("rb") as handle:
-                handle.seek(max(0, self._log.stat().st_size - _LOG_BYTES))
-                return handle.read(_LOG_BYTES).decode(errors="replace")
-        except OSError:
-            return ""
+        start = max(0, os.fstat(self._log).st_size - _LOG_BYTES)
+        return os.pread(self._log, _LOG_BYTES, start).decode(errors="replace")
 
     def _signal(self, number: int) -> None:
         # The keeper reaps the worker and says so on the status pipe; without that word the pid is still its own.
@@ -282,13 +304,18 @@ class WorkerProcess:
                 os.killpg(self._pid, number)
 
     def _poll_exit(self) -> int | None:
-        if self._exit is None and select.select([self._status], [], [], 0)[0]:
+        if self._exit is None and _readable(self._status, 0):
             self._wait(0.1)
         return self._exit
 
+    def _gone(self) -> Exception:
+        """Why the channel has ended: the worker has, or it lives on without one."""
+        alive = self._poll_exit() is None and not _readable(self._status, 2.0)
+        status = self._wait(0.1)
+        return ChannelClosed() if alive else WorkerEnded(status)
+
     def _read_status(self, seconds: float) -> dict[str, int]:
-        ready, _, _ = select.select([self._status], [], [], seconds)
-        if not ready:
+        if not _readable(self._status, seconds):
             raise TimeoutError("no word from the keeper")
         line = bytearray()
         while not line.endswith(b"\n"):
@@ -306,7 +333,8 @@ class WorkerProcess:
             except TimeoutError:
                 if not self._killed:
                     self._killed = True
-                    os.killpg(self._pid, signal.SIGKILL)
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(self._pid, signal.SIGKILL)
                 self._exit = self._read_status(30.0)["status"]
             except MachineError:
                 self._exit = -signal.SIGKILL
@@ -315,8 +343,10 @@ class WorkerProcess:
 
     def close(self) -> None:
         """End the worker, wait until it is gone, delete its scratch folder."""
-        self.kill()
+        with contextlib.suppress(MachineError, TimeoutError):
+            self.kill()
         self._channel.close()
+        self._holder_control.close()
         if self._pid:
             deadline = time.monotonic() + 30
             while self._exit is None and time.monotonic() < deadline:
@@ -324,6 +354,7 @@ class WorkerProcess:
                     self._wait(1.0)
         if self._status >= 0:
             os.close(self._status)
+            os.close(self._log)
             self._status = -1
         shutil.rmtree(self.scratch, ignore_errors=True)
 

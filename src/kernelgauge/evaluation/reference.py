@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
 import secrets
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from kernelgauge.checks.numerics import Distance, distance
+from kernelgauge.checks.numerics import Distance, distances
 from kernelgauge.config import PUBLIC_SEED, Protocol
 from kernelgauge.errors import MachineError, ProblemError
 from kernelgauge.evaluation.channel import Claim, TensorSpec
@@ -22,17 +21,22 @@ from kernelgauge.schema import Problem
 _SAME_COMPUTATION = 1e-2
 
 
+class _ReferenceRaised(ProblemError):
+    """The problem's own code raised an exception; its process is still there to be asked again."""
+
+
 class Seeds:
-    """Seeds for one evaluation: drawn from the system's entropy and never told to a worker, or the published one."""
+    """Seeds for one evaluation: each drawn from the system's entropy, so that none says anything of another; or the
+    published ones, counted up from 42."""
 
     def __init__(self, secret: bool):
-        self._random: random.Random | None = random.Random(secrets.randbits(128)) if secret else None
+        self._secret = secret
         self._count = 0
 
     def next(self) -> int:
         """The next seed."""
-        if self._random is not None:
-            return self._random.randrange(2**62)
+        if self._secret:
+            return secrets.randbits(62)
         self._count += 1
         return PUBLIC_SEED + self._count - 1
 
@@ -103,7 +107,7 @@ class Reference:
             return
         try:
             self._tell("expect", "done", seed=1)
-        except ProblemError as error:
+        except _ReferenceRaised as error:
             self.notes.append(f"no float64 oracle ({error}): eager in working precision stands in")
             self._without_float64()
 
@@ -125,7 +129,7 @@ class Reference:
         self.side.attach(self.master.size, self.expected)
         if self.precise:
             outputs, truth = self.answer(), self.truth()
-            if distance(outputs, truth).rms > _SAME_COMPUTATION:
+            if any(found.rms > _SAME_COMPUTATION for found in distances(outputs, truth)):
                 self.notes.append("the float64 run draws other random numbers: eager in working precision stands in")
                 self._without_float64()
 
@@ -154,9 +158,9 @@ class Reference:
         specs = [TensorSpec(**argument["tensor"]) for argument in self.arguments if "tensor" in argument]
         return [tensor.clone() for tensor in self.master.tensors(specs)]
 
-    def eager_distance(self, answer: list[torch.Tensor], truth: list[torch.Tensor]) -> Distance:
-        """Eager's own error; zero where eager itself stands in for the oracle."""
-        return distance(answer, truth) if self.precise else Distance(0.0, 0.0)
+    def eager_distances(self, answer: list[torch.Tensor], truth: list[torch.Tensor]) -> list[Distance]:
+        """Eager's own error per output; zero where eager itself stands in for the oracle."""
+        return distances(answer, truth) if self.precise else [Distance(0.0, 0.0) for _ in answer]
 
     def state(self) -> bytes:
         """The reference's parameters as `torch.save` writes them, for candidates that construct in another order."""
@@ -184,7 +188,7 @@ class Reference:
         except ProtocolBroken as error:
             raise ProblemError(f"problem {self.problem.key}: {error}") from error
         if claim.event == "failed":
-            raise ProblemError(f"problem {self.problem.key}: {do}: {last_line(claim.message)}")
+            raise _ReferenceRaised(f"problem {self.problem.key}: {do}: {last_line(claim.message)}")
         return claim
 
     def close(self) -> None:
@@ -197,7 +201,11 @@ class Reference:
                 region.close()
 
     def __enter__(self) -> Reference:
-        self.open()
+        try:
+            self.open()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -6,7 +6,7 @@ Whatever goes wrong on a side is a `Failure` with an outcome of the record's voc
 
 from __future__ import annotations
 
-import shutil
+import secrets
 import signal
 import time
 from collections.abc import Sequence
@@ -19,19 +19,30 @@ import torch
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.channel import Claim, TensorSpec
-from kernelgauge.evaluation.process import ProtocolBroken, WorkerEnded, WorkerProcess, WorkerTimedOut, Zygote
+from kernelgauge.evaluation.process import (
+    WORKER_FAILURES,
+    ChannelClosed,
+    WorkerEnded,
+    WorkerProcess,
+    WorkerTimedOut,
+    Zygote,
+)
 from kernelgauge.evaluation.regions import Region, size_of
 from kernelgauge.schema import Outcome
 
-_MEMORY_VIOLATIONS = {signal.SIGSEGV: "segmentation fault", signal.SIGBUS: "bus error"}
+_MEMORY_VIOLATIONS = {int(signal.SIGSEGV): "segmentation fault", int(signal.SIGBUS): "bus error"}
 
 
 class Failure(Exception):
-    """What a side did wrong: an outcome and one sentence."""
+    """What a side did wrong: an outcome, one sentence, and what was printed where that says more."""
 
-    def __init__(self, outcome: Outcome, reason: str, rule: str | None = None):
+    def __init__(self, outcome: Outcome, reason: str, rule: str | None = None, log: str = ""):
         super().__init__(reason)
-        self.outcome, self.reason, self.rule = outcome, reason, rule
+        self.outcome, self.reason, self.rule, self.log = outcome, reason, rule, log
+
+
+class WorkerKilled(MachineError):
+    """A worker got SIGKILL from somebody else; at a second time, nothing says that it was not its own doing."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +77,25 @@ def _ended(stage: str, status: int, log: str) -> Failure:
         return Failure(Outcome.RUNTIME_ERROR, f"{stage}: the process ended by itself with exit status {status}")
     number = -status
     if number in _MEMORY_VIOLATIONS:
-        reason = f"{stage}: memory violation ({_MEMORY_VIOLATIONS[signal.Signals(number)]})"
-        return Failure(Outcome.RUNTIME_ERROR, reason)
+        return Failure(Outcome.RUNTIME_ERROR, f"{stage}: memory violation ({_MEMORY_VIOLATIONS[number]})")
     if number == signal.SIGKILL:
-        raise MachineError(f"a worker was killed from outside during {stage}")
+        raise WorkerKilled(f"a worker was killed from outside during {stage}")
     if number == signal.SIGABRT and "bad_alloc" in log:
         return Failure(Outcome.OUT_OF_MEMORY, f"{stage}: out of memory (std::bad_alloc)")
-    return Failure(Outcome.RUNTIME_ERROR, f"{stage}: the process was ended by {signal.Signals(number).name}")
+    # Most real-time signals have a number and no name.
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+    return Failure(Outcome.RUNTIME_ERROR, f"{stage}: the process was ended by {name}")
+
+
+def explain_end(stage: str, seconds: float, error: Exception, log: str) -> Failure:
+    """The failure behind a worker that gave no answer; raises WorkerKilled if somebody else killed it."""
+    if isinstance(error, ChannelClosed):
+        return Failure(Outcome.RUNTIME_ERROR, f"{stage}: closed its channel to the parent")
+    if isinstance(error, WorkerTimedOut):
+        return Failure(Outcome.TIMED_OUT, f"{stage}: no answer within {seconds:g} s")
+    if isinstance(error, WorkerEnded):
+        return _ended(stage, error.status, log)
+    return Failure(Outcome.REJECTED, f"{stage}: forged message: {error}", "forged_message")
 
 
 class Side:
@@ -88,7 +111,7 @@ class Side:
         self.outputs: Region | None = None
         self.expected: list[TensorSpec] = []
         self.views: list[torch.Tensor] = []
-        self._kept: list[torch.Tensor] = []
+        self.kept: list[torch.Tensor] = []
 
     def open(self, init: Any, seed: int, randomise: bool, ieee: bool, state: bytes | None = None) -> None:
         """Fork the worker, load the source, construct the model; with `state`, load these parameters into it.
@@ -103,10 +126,11 @@ class Side:
         scratch = self.process.scratch
         path = scratch / "candidate.py"
         path.write_text(self._source.text)
+        state_path = None
+        if state is not None:  # written before the candidate can put a link in its place
+            state_path = str(scratch / "state.pt")
+            Path(state_path).write_bytes(state)
         build_dir = self._source.build_dir
-        if build_dir is not None and (build_dir / "inductor").is_dir():
-            # TorchInductor locks files in its cache even to read it: a copy, so that the build stays as it is.
-            shutil.copytree(build_dir / "inductor", scratch / "inductor")
         self.ask(
             "load",
             self._limits.load_seconds,
@@ -116,10 +140,6 @@ class Side:
             build_dir=str(build_dir) if build_dir else None,
             attribute=self._source.attribute,
         )
-        state_path = None
-        if state is not None:
-            state_path = str(scratch / "state.pt")
-            Path(state_path).write_bytes(state)
         self.ask(
             "construct",
             self._limits.load_seconds,
@@ -140,7 +160,7 @@ class Side:
         self.inputs = Region.create(input_bytes)
         self.outputs = Region.create(size_of(self.expected))
         self.views = self.outputs.tensors(self.expected)
-        self._kept = [torch.empty_like(view) for view in self.views]
+        self.kept = [torch.empty_like(view) for view in self.views]
         self.ask(
             "attach",
             self._limits.load_seconds,
@@ -151,14 +171,26 @@ class Side:
         )
 
     def stage(self, arguments: list[Any], master: Region, seed: int) -> None:
-        """Put the next call's inputs in place and spoil the output region, so that no old answer is left in it."""
+        """Put the next call's inputs in place and make the worker ready for it."""
+        self.fill(master)
+        self.prepare(arguments, seed)
+
+    def fill(self, master: Region) -> None:
+        """Copy the inputs in, and spoil the output region so that no old answer is left in it."""
         assert self.inputs is not None and self.outputs is not None
         self.inputs.bytes.copy_(master.bytes[: self.inputs.size])
-        self.outputs.bytes.view(torch.int64).fill_(int(torch.randint(-(2**62), 2**62, ())))
+        self.outputs.bytes.view(torch.int64).fill_(secrets.randbits(62))
+
+    def prepare(self, arguments: list[Any], seed: int) -> None:
+        """Tell the worker the shapes and scalars of the next call and its seed, not the values of its tensors."""
         self.ask("stage", self._limits.call_seconds, "staged", arguments=arguments, seed=seed)
 
-    def call(self, watch: bool = False) -> Call:
+    def call(self, watch: bool = False, thaw: bool = False) -> Call:
         """Run forward once on the staged inputs; the clock is the parent's.
+
+        Args:
+            watch: have the worker look for aliasing too.
+            thaw: the worker is stopped; let it go on once the clock runs.
 
         Raises:
             Failure: the call went wrong; shapes and values are not looked at here.
@@ -166,6 +198,8 @@ class Side:
         process = self.process
         try:
             start = time.perf_counter_ns()
+            if thaw:
+                process.thaw()
             process.tell("forward", watch=watch)
             first = process.receive_raw(self._limits.call_seconds)
             computed = time.perf_counter_ns()
@@ -176,17 +210,17 @@ class Side:
             second = process.receive_raw(self._limits.call_seconds)
             done = time.perf_counter_ns()
             claim = process.parse(second, "done")
-        except (WorkerEnded, WorkerTimedOut, ProtocolBroken) as error:
-            raise self._explain("forward", self._limits.call_seconds, error) from error
+        except WORKER_FAILURES as error:
+            raise explain_end("forward", self._limits.call_seconds, error, process.log()) from error
         if claim.event == "failed":
             raise self._failed("forward", claim)
         return Call(computed - start, done - copying, claim)
 
     def snapshot(self) -> list[torch.Tensor]:
         """A copy of the outputs the worker has written, out of its reach; the next snapshot overwrites it."""
-        for kept, view in zip(self._kept, self.views, strict=True):
+        for kept, view in zip(self.kept, self.views, strict=True):
             kept.copy_(view)
-        return self._kept
+        return self.kept
 
     def inputs_equal(self, master: Region) -> bool:
         """Whether the inputs still are what was staged."""
@@ -198,18 +232,11 @@ class Side:
         """One command and its answer, with everything that can go wrong turned into a `Failure`."""
         try:
             claim = self.process.ask(do, seconds, answer, **fields)
-        except (WorkerEnded, WorkerTimedOut, ProtocolBroken) as error:
-            raise self._explain(do, seconds, error) from error
+        except WORKER_FAILURES as error:
+            raise explain_end(do, seconds, error, self.process.log()) from error
         if claim.event == "failed":
             raise self._failed(do, claim)
         return claim
-
-    def _explain(self, stage: str, seconds: float, error: Exception) -> Failure:
-        if isinstance(error, WorkerTimedOut):
-            return Failure(Outcome.TIMED_OUT, f"{stage}: no answer within {seconds:g} s")
-        if isinstance(error, WorkerEnded):
-            return _ended(stage, error.status, self.process.log())
-        return Failure(Outcome.REJECTED, f"{stage}: forged message: {error}", "forged_message")
 
     def _failed(self, stage: str, claim: Claim) -> Failure:
         text = last_line(claim.message)
@@ -228,5 +255,5 @@ class Side:
         for region in (self.inputs, self.outputs):
             if region is not None:
                 region.close()
-        self.views, self._kept = [], []
+        self.views, self.kept = [], []
         self.inputs = self.outputs = None

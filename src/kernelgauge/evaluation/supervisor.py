@@ -26,10 +26,12 @@ from kernelgauge.evaluation.check import Checked, check
 from kernelgauge.evaluation.measure import Measurement
 from kernelgauge.evaluation.process import Zygote
 from kernelgauge.evaluation.reference import Reference
-from kernelgauge.evaluation.side import Failure, Side, Source
+from kernelgauge.evaluation.side import Failure, Side, Source, WorkerKilled
 from kernelgauge.schema import Candidate, Environment, Evaluation, Outcome, Problem, Timing
 
 _ATTEMPTS = 2
+# What a candidate that constructs in another order can look like under the seed route.
+_OTHER_WEIGHTS = (Outcome.WRONG_VALUE, Outcome.WRONG_PRECISION)
 
 
 @dataclass
@@ -83,8 +85,12 @@ class Supervisor:
         self._builds = builds
         self._admissions = admissions
 
+    def abandon(self) -> None:
+        """End every process of evaluations under way; they fail with MachineError."""
+        self._zygote.close()
+
     def prepare(self, job: Job) -> None:
-        """Build and check; may run beside others. What the candidate does wrong ends up in `job.failure`.
+        """Admit, build and check; may run beside others. What the candidate does wrong ends up in `job.failure`.
 
         Raises:
             ProblemError: the reference itself fails.
@@ -94,11 +100,12 @@ class Supervisor:
             _retried(lambda: self._admit(job))
         try:
             with job.stage("build"):
-                self._build(job)
+                _retried(lambda: self._build(job))
             with job.stage("check"), one_thread():
                 _retried(lambda: self._check(job))
         except Failure as failure:
             job.failure = failure
+            job.log = failure.log or job.log
 
     def time(self, job: Job) -> None:
         """Time a candidate that passed its checks; must run alone on its device."""
@@ -157,9 +164,10 @@ class Supervisor:
                 job.notes = list(dict.fromkeys([*job.notes, *reference.notes]))
 
     def _check(self, job: Job) -> None:
+        job.route = "seed"
         with self._both_sides(job) as (reference, candidate):
             checked = check(reference, candidate)
-        if checked.failure is not None and checked.failure.outcome is Outcome.WRONG_VALUE and job.route == "seed":
+        if checked.failure is not None and checked.failure.outcome in _OTHER_WEIGHTS:
             checked = self._check_by_state(job, checked)
         job.checked = checked
         if checked.failure is not None:
@@ -180,8 +188,10 @@ class Supervisor:
 
     def _time(self, job: Job) -> None:
         assert job.checked is not None
-        own = [t for t in job.checked.trials if t.variant == "own"] or job.checked.trials
-        eager = Distance(max(t.reference_error for t in own), max(t.reference_worst for t in own))
+        eager = [
+            Distance(max(own.rms for own in each), max(own.worst for own in each))
+            for each in zip(*job.checked.eager, strict=True)
+        ]
         measurement = Measurement(job.protocol.timing, job.device, eager)
         for number in range(1, job.protocol.timing.processes + 1):
             with self._both_sides(job, with_oracle=False) as (reference, candidate):
@@ -226,7 +236,7 @@ class Supervisor:
 def one_thread() -> Iterator[None]:
     """Keep the parent's own arithmetic on one core: a second thread would wait for the workers' idle ones to yield.
 
-    Restored afterwards, since this is the caller's process; the number is the calling thread's own.
+    Restored afterwards, since this is the caller's process.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -237,10 +247,23 @@ def one_thread() -> Iterator[None]:
 
 
 def _retried(attempt: Callable[[], None]) -> None:
-    """Run once more after a machine failure; a second one is the caller's to handle."""
+    """Run once more after a machine failure.
+
+    Raises:
+        Failure: the worker was killed a second time. A candidate can do that to itself; were it an error of the
+            machine, it could keep itself out of every score.
+        MachineError: anything else of ours went wrong twice.
+    """
     for left in reversed(range(_ATTEMPTS)):
         try:
             return attempt()
+        except WorkerKilled as error:
+            if not left:
+                reason = f"{error}, and again when it was repeated"
+                raise Failure(Outcome.RUNTIME_ERROR, reason) from error
         except MachineError:
             if not left:
                 raise
+        except (OSError, MemoryError) as error:
+            if not left:
+                raise MachineError(f"this machine failed twice: {error}") from error

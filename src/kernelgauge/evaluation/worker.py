@@ -9,6 +9,9 @@ never an expected output, a later seed, or the reference.
 from __future__ import annotations
 
 import contextlib
+import os
+import re
+import shutil
 import socket
 import sys
 import time
@@ -27,6 +30,8 @@ from kernelgauge.evaluation.regions import Region, dtype_name
 
 # The call follows the staging of its inputs at once.
 _AWAKE_SECONDS = 0.005
+# `main.cpp:12:5: error: ...` of g++, `cuda.cu(38): error: ...` of nvcc.
+COMPILER_ERROR = re.compile(r"\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp)[:(]\d+.*\berror\b")
 _OUT_OF_MEMORY = (
     "can't allocate memory",
     "not enough memory",
@@ -56,7 +61,10 @@ def flatten(outputs: Any) -> list[torch.Tensor]:
 
 def failure(stage: str, error: BaseException) -> dict[str, Any]:
     """The claim that describes an exception of the candidate's."""
-    text = "".join(traceback.format_exception(error))[-LARGEST_TEXT // 4 :]
+    full = "".join(traceback.format_exception(error)).encode(errors="replace").decode()
+    # Of a long template error the tail is notes: the lines that name the error come first.
+    named = [line for line in full.splitlines() if COMPILER_ERROR.search(line)]
+    text = "\n".join(line[:400] for line in named[:5]) + "\n" * bool(named) + full[-LARGEST_TEXT // 4 :]
     summary = f"{type(error).__name__}: {error}"
     memory = isinstance(error, MemoryError) or any(mark in summary for mark in _OUT_OF_MEMORY)
     kind = "OutOfMemory" if memory else type(error).__name__
@@ -64,18 +72,19 @@ def failure(stage: str, error: BaseException) -> dict[str, Any]:
 
 
 def _span(tensor: torch.Tensor) -> tuple[int, int]:
-    storage = tensor.untyped_storage()
-    return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+    """First address of the elements and the one past the last."""
+    reach = sum((size - 1) * abs(stride) for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    start = tensor.data_ptr()
+    return start, start + (reach + 1) * tensor.element_size()
 
 
 def overlap(tensors: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
     """Whether any of `tensors` shares memory with the elements of any of `others`."""
+    spans = [_span(other) for other in others if other.numel()]
     for tensor in tensors:
         start, end = _span(tensor)
-        for other in others:
-            first = other.data_ptr()
-            if other.numel() and start < first + other.numel() * other.element_size() and first < end:
-                return True
+        if tensor.numel() and any(start < last and first < end for first, last in spans):
+            return True
     return False
 
 
@@ -96,6 +105,9 @@ class Bench:
         self._spin = torch.zeros(1 << 17)
 
     def load(self, path: str, backend: str, build_dir: str | None, attribute: str) -> dict[str, Any]:
+        if build_dir is not None and (Path(build_dir) / "inductor").is_dir():
+            # TorchInductor locks files in its cache even to read it: a copy, so that the build stays as it is.
+            shutil.copytree(Path(build_dir) / "inductor", os.environ["TORCHINDUCTOR_CACHE_DIR"], symlinks=True)
         self.module = backend_named(backend).load(Path(path), Path(build_dir) if build_dir else None)
         if not isinstance(getattr(self.module, attribute, None), type):
             raise AttributeError(f"the file defines no class {attribute}")
@@ -155,7 +167,9 @@ class Bench:
         send(self.channel, {"event": "computed"})
         receive(self.channel)
         outputs = flatten(result)
-        metadata = [{"shape": list(t.shape), "dtype": dtype_name(t.dtype)} for t in outputs]
+        # One more than is due already says that there are too many.
+        shown = outputs[: len(self.targets) + 1] if self.targets else outputs
+        metadata = [{"shape": list(t.shape), "dtype": dtype_name(t.dtype)} for t in shown]
         copied = [(list(t.shape), t.dtype) for t in self.targets] == [(list(t.shape), t.dtype) for t in outputs]
         if copied:
             for target, output in zip(self.targets, outputs, strict=True):

@@ -11,6 +11,7 @@ worker's namespaces, waits for it and reports how it ended on a pipe the worker 
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -68,16 +69,21 @@ def _become(request: dict[str, Any], own_namespaces: bool, outer_walls: list[str
     os._exit(0)
 
 
-def _hold_namespace() -> None:
-    """First process of a namespace: sleeps, reaps orphans, and takes everything with it when it is killed."""
+def _hold_namespace(control: int) -> None:
+    """First process of a namespace: reaps orphans, stops all others on request, takes them with it when it ends."""
     isolation.die_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    os.closerange(0, 1024)
-    while True:
-        signal.pause()
+    os.closerange(0, control)
+    os.closerange(control + 1, 1024)
+    parent = socket.socket(fileno=control)
+    while parent.recv(16):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGSTOP)
+        parent.send(b"stopped")
+    os._exit(0)
 
 
-def _keep(request: dict[str, Any], channel_fd: int, status_fd: int, log: int) -> None:
+def _keep(request: dict[str, Any], channel_fd: int, status_fd: int, log: int, control: int) -> None:
     """Fork the worker inside its namespaces, wait for it, report how it ended.
 
     The worker is not the namespace's first process: that one ignores signals such as its own abort().
@@ -88,7 +94,8 @@ def _keep(request: dict[str, Any], channel_fd: int, status_fd: int, log: int) ->
     walls = isolation.leave_namespaces() if request["sealed"] else []
     holder = os.fork() if walls else 0
     if walls and holder == 0:
-        _hold_namespace()
+        _hold_namespace(control)
+    os.close(control)
     pid = os.fork()
     if pid == 0:
         os.close(status_fd)
@@ -115,7 +122,7 @@ def main() -> None:
     send(requests, {"event": "ready"})
     while True:
         try:
-            request, (channel, status, log) = receive(requests)
+            request, descriptors = receive(requests)
         except EOFError:
             return
         for module in request["preload"]:
@@ -124,10 +131,10 @@ def main() -> None:
         if os.fork() == 0:
             requests.close()
             try:
-                _keep(request, channel, status, log)
+                _keep(request, *descriptors)
             finally:
                 os._exit(_EXIT_SETUP_FAILED)
-        for descriptor in (channel, status, log):
+        for descriptor in descriptors:
             os.close(descriptor)
 
 

@@ -81,6 +81,7 @@ class LocalExecutor:
             except BaseException:
                 self._stopping = True
                 pool.shutdown(wait=False, cancel_futures=True)
+                self._supervisor.abandon()  # else leaving this block waits for builds of minutes
                 raise
 
     def _prepare(self, task: Task) -> Done:

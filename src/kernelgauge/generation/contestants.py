@@ -7,7 +7,7 @@ from pathlib import Path
 from kernelgauge.errors import UsageError
 from kernelgauge.generation.contestant import Contestant
 from kernelgauge.generation.folder import Folder
-from kernelgauge.registry import resolve
+from kernelgauge.registry import made
 
 _BUILT_IN = {"inductor": "kernelgauge.generation.inductor:Inductor"}
 _GROUP = "kernelgauge.contestants"
@@ -21,7 +21,7 @@ def contestant_named(name: str, backend: str | None = None) -> Contestant:
     """
     if name.startswith("folder:"):
         return Folder(Path(name.removeprefix("folder:")).expanduser(), backend)
-    found: Contestant = resolve(name, _BUILT_IN, _GROUP, "contestant")()
+    found: Contestant = made(name, _BUILT_IN, _GROUP, "contestant")
     if not all(hasattr(found, attribute) for attribute in ("name", "samples", "complete")):
         raise UsageError(f"{name} is not a contestant: it needs name, samples() and complete()")
     return found

@@ -26,14 +26,14 @@ def read_source(path: Path) -> str:
     Raises:
         CandidateError: missing, not a file, larger than 1 MB, or not UTF-8 text.
     """
-    if not path.exists():
-        raise CandidateError(f"candidate file {path} does not exist")
-    if not path.is_file():
-        raise CandidateError(f"candidate {path} is not a file")
     try:
+        if not path.exists():
+            raise CandidateError(f"candidate file {path} does not exist")
+        if not path.is_file():
+            raise CandidateError(f"candidate {path} is not a file")
         if path.stat().st_size > _LARGEST:
             raise CandidateError(f"candidate file {path} is larger than 1 MB")
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise CandidateError(f"candidate file {path} is not UTF-8 text") from error
     except OSError as error:
@@ -59,6 +59,7 @@ class Folder:
         if not path.is_dir():
             raise UsageError(f"candidate folder {path} does not exist or is not a folder")
         try:
+            next(path.iterdir(), None)  # rglob would take an unreadable folder for an empty one
             found = sorted(path.rglob("*.py"))
         except OSError as error:
             raise UsageError(f"candidate folder {path} cannot be read: {error.strerror}") from error

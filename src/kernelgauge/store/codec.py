@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from kernelgauge.config import first_complaint
 from kernelgauge.errors import StoreError
 from kernelgauge.schema import FORMAT, Record
 
@@ -40,9 +41,7 @@ def decode(text: str, kind: type[R], where: str) -> R:
     try:
         return kind.model_validate(_migrated(data, where))
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "the record"
-        raise StoreError(f"{where} is not a valid {kind.__name__}: {field}: {first['msg']}") from None
+        raise StoreError(f"{where} is not a valid {kind.__name__}: {first_complaint(error)}") from None
 
 
 def _migrated(data: dict[str, Any], where: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def refused(error: OSError, path: Path) -> StoreError:
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return StoreError(f"{path} cannot be written here ({error.strerror}); choose another folder")
     if error.errno in (errno.ENOTDIR, errno.EEXIST):
-        return StoreError(f"{path} cannot be a run folder: a part of that path is a file, not a folder")
+        return StoreError(f"{path} cannot be made: a part of that path is a file, not a folder")
     if error.errno == errno.ENOENT:
         return StoreError(f"{path} cannot be reached: no such file or folder")
     return StoreError(f"{path} cannot be used: {error.strerror or error}")
