@@ -9,14 +9,22 @@ import torch
 from torch import nn
 
 from kernelgauge.checks.inputs import classify, vary
-from kernelgauge.checks.numerics import Distance, allowance, closeness, distance
+from kernelgauge.checks.numerics import Distance, allowance, closeness, distances
 from kernelgauge.checks.probes import Probes
 from kernelgauge.config import load_protocol
 from kernelgauge.evaluation.initialisers import randomised
+from kernelgauge.evaluation.judge import compare
 from kernelgauge.evaluation.specimens import problem
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Problem
 from kernelgauge.session import Session
+
+
+def distance(outputs: list[torch.Tensor], expected: list[torch.Tensor]) -> Distance:
+    """The distance of the only output."""
+    (found,) = distances(outputs, expected)
+    return found
+
 
 STRICT = load_protocol("strict").agreement
 PUBLISHED = load_protocol("v0.1").agreement
@@ -54,7 +62,7 @@ def test_distance_spans_many_chunks_and_names_the_worst_element() -> None:
 def test_infinities_and_nans_must_match(got: list[float], due: list[float], right: bool) -> None:
     found = distance([torch.tensor(got)], [torch.tensor(due).double()])
     assert math.isfinite(found.rms) is right
-    assert (closeness([torch.tensor(got)], [torch.tensor(due)], PUBLISHED).rms <= 1) is right
+    assert (closeness([torch.tensor(got)], [torch.tensor(due)], PUBLISHED)[0].rms <= 1) is right
 
 
 def test_integers_and_booleans_must_be_equal() -> None:
@@ -78,9 +86,19 @@ def test_empty_and_scalar_outputs() -> None:
     assert distance([torch.zeros(3)], [torch.zeros(3).double()]).rms == 0
 
 
-def test_the_worst_of_several_outputs_counts() -> None:
-    good, bad = torch.ones(4), torch.tensor([1.0, 1, 1, 2])
-    assert distance([good, bad], [good, good]).rms == distance([bad], [good]).rms > 0.1
+def test_each_output_is_held_to_its_own_allowance() -> None:
+    """What eager may err in one output buys nothing in another."""
+    loose, tight = torch.rand(1000), torch.rand(1000)
+    eager = [Distance(1e-4, 1e-3), Distance(1e-8, 1e-7)]
+    wrong = [loose, tight * (1 + 1e-4)]
+    assert compare(STRICT, "own", [loose * (1 + 1e-4), tight], [loose, tight], eager)[0].agreed
+    assert not compare(STRICT, "own", wrong, [loose, tight], eager)[0].agreed
+
+
+def test_complex_outputs_are_compared_by_value() -> None:
+    due = torch.randn(100, dtype=torch.complex128)
+    assert 0 < distance([due.to(torch.complex64)], [due]).rms < 1e-6
+    assert distance([due.conj().resolve_conj()], [due]).rms > 0.1
 
 
 def test_allowance_has_a_floor_for_exact_operations() -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from kernelgauge.config import Limits
+from kernelgauge.errors import CandidateError, ProblemError
 from kernelgauge.evaluation.specimens import Specimen, problem, specimens
-from kernelgauge.schema import Outcome
+from kernelgauge.schema import Outcome, Problem
 from kernelgauge.session import Session
 
 ALL = specimens()
@@ -60,3 +61,25 @@ def test_half_precision_passes_under_a_tolerance_of_one_percent(strict_session: 
 def test_candidates_of_other_construction_order_pass_by_the_second_route(strict_session: Session) -> None:
     source = next(s.source for s in ALL if s.name == "other_construction_order")
     assert strict_session.evaluate(problem(), source, device="cpu", timed=False).route == "state_dict"
+
+
+def test_work_after_the_clock_is_charged(strict_session: Session, tmp_path: Path) -> None:
+    """It sleeps for 20 ms while it is copied out: every one of its samples must say so."""
+    source = next(s.source for s in ALL if s.name == "lazy_tensor")
+    record = strict_session.evaluate(problem(), source, device="cpu")
+    assert record.timing is not None, record.reason
+    assert record.standing == "slower"
+    assert min(record.timing.candidate_samples_ms) > 20
+    assert record.timing.late_work_ms > 20
+
+
+def test_a_reference_that_fails_leaves_nothing_behind(strict_session: Session) -> None:
+    broken = Problem(key="broken", name="broken", source=problem().source.replace("torch.relu(", "torch.no_such("))
+    with pytest.raises(ProblemError, match="no_such"):
+        strict_session.evaluate(broken, HONEST.source, device="cpu", timed=False)
+    assert list((strict_session.settings.cache / "scratch").iterdir()) == []
+
+
+def test_text_that_is_no_text_is_refused(strict_session: Session) -> None:
+    with pytest.raises(CandidateError, match="not text"):
+        strict_session.evaluate(problem(), "x = '\udce9'", device="cpu")

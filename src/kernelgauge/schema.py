@@ -148,7 +148,7 @@ class Timing(Record):
     overhead_ms: float
     """Message time inside the bracket, calibrated on the reference and already subtracted."""
     late_work_ms: float = 0.0
-    """What the candidate did after saying that it had computed, beyond a copy; already added to its samples."""
+    """Mean time of what the candidate did after saying that it had computed, beyond a copy; in its samples."""
     reference_samples_ms: tuple[float, ...]
     candidate_samples_ms: tuple[float, ...]
     rounds: tuple[int, ...] = ()

@@ -67,9 +67,12 @@ def send(channel: socket.socket, message: dict[str, Any], descriptors: list[int]
 
 
 def await_awake(channel: socket.socket, seconds: float) -> None:
-    """Wait for a message without sleeping, at most that long, so that the process keeps its core until it comes."""
-    deadline = time.perf_counter() + seconds
-    while time.perf_counter() < deadline:
+    """Wait for a message without sleeping, so that the process keeps its core until it comes.
+
+    At most `seconds` of processor time: while the parent has stopped the process, none of it passes.
+    """
+    deadline = time.thread_time() + seconds
+    while time.thread_time() < deadline:
         try:
             channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:

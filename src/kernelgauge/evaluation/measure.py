@@ -1,10 +1,10 @@
 """Speed: reference and candidate timed against each other by the parent's clock.
 
-A call is bracketed twice: from `go` until the worker says that it has computed, and on until its outputs are in the
-shared region. The first bracket is the time; the second is a copy of the same bytes on both sides, so a candidate
-that says "computed" too early shows up there, and what it takes beyond the reference's copy is charged to it. The
-message itself is calibrated on the reference, whose own clock can be believed, and subtracted on both sides. While
-one side runs, every thread of the other is stopped.
+A call is bracketed from the moment its worker, stopped while the inputs were put in place, is let go on, until it
+says that it has computed: before that it cannot have seen the inputs. After it, while its outputs are copied into the
+shared region, the clock goes on: both sides copy the same bytes, so what a copy takes beyond the reference's usual
+scatter is work, and is added to the call. What the bracket holds beside the forward is calibrated on the reference,
+whose own clock can be believed, and subtracted on both sides. While one side runs, all of the other is stopped.
 """
 
 from __future__ import annotations
@@ -19,25 +19,34 @@ from kernelgauge.checks.numerics import Distance
 from kernelgauge.config import TimingRules
 from kernelgauge.evaluation import judge
 from kernelgauge.evaluation.reference import Reference
-from kernelgauge.evaluation.side import Call, Side
+from kernelgauge.evaluation.side import Side
 from kernelgauge.schema import Timing
 from kernelgauge.timing.ratio import Ratio, median_deviation, of_means, of_rounds, paired, standard_error_of_median
 from kernelgauge.timing.stopping import Why, finished
 
 _NS_PER_MS = 1e6
 _UNRESOLVED = 10.0
-# Copies of the reference within so many standard deviations are its usual scatter.
-_COPY_SCATTER = 4.0
+# Copies within so many standard deviations of the reference's are its usual scatter.
+_SCATTER = 4.0
 
 
 # Beyond this share of samples at the floor, the interval says that the calls were too short to tell apart.
 _TOO_SHORT = 0.1
 
 
+@dataclass(frozen=True)
+class _Sample:
+    """One timed call, in nanoseconds on the parent's clock; `forward_ns` is the worker's own word."""
+
+    computed_ns: int
+    copy_ns: int
+    forward_ns: int
+
+
 @dataclass
 class _Samples:
-    reference: list[Call] = field(default_factory=list)
-    candidate: list[Call] = field(default_factory=list)
+    reference: list[_Sample] = field(default_factory=list)
+    candidate: list[_Sample] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     """Number of pairs at the end of each finished round."""
 
@@ -47,22 +56,27 @@ class _Samples:
 
     def overheads(self) -> list[float]:
         """Message time inside each reference bracket, in nanoseconds."""
-        return [call.computed_ns - call.claim.forward_ns for call in self.reference]
+        return [sample.computed_ns - sample.forward_ns for sample in self.reference]
 
-    def late_work_ns(self) -> list[float]:
-        """Per candidate call, what its copy took beyond the reference's, where their scatter does not explain it."""
-        theirs = [call.copy_ns for call in self.reference]
-        usual = statistics.median(theirs)
-        explained = usual + _COPY_SCATTER * 1.4826 * median_deviation(theirs)
-        return [call.copy_ns - usual if call.copy_ns > explained else 0.0 for call in self.candidate]
+    def late_work_ns(self, samples: list[_Sample]) -> list[float]:
+        """Per call, what its copy took beyond the reference's median, where usual scatter does not explain it."""
+        copies = [own.copy_ns for own in self.reference]
+        usual = statistics.median(copies)
+        explained = usual + _SCATTER * 1.4826 * median_deviation(copies)
+        return [sample.copy_ns - usual if sample.copy_ns > explained else 0.0 for sample in samples]
 
     def milliseconds(self) -> tuple[list[float], list[float]]:
-        """Times of both sides: brackets less the overhead, never below its jitter, which bounds what shows."""
+        """Times of both sides: brackets and late work, less the overhead.
+
+        Never below the overhead's jitter, which bounds what can be told from nothing.
+        """
         overhead, floor = statistics.median(self.overheads()), self.jitter_ns()
-        calls = zip(self.candidate, self.late_work_ns(), strict=True)
-        reference = [max(call.computed_ns - overhead, floor) / _NS_PER_MS for call in self.reference]
-        candidate = [max(call.computed_ns + late - overhead, floor) / _NS_PER_MS for call, late in calls]
-        return reference, candidate
+        times = []
+        for samples in (self.reference, self.candidate):
+            whole = zip(samples, self.late_work_ns(samples), strict=True)
+            brackets = (sample.computed_ns + late - overhead for sample, late in whole)
+            times.append([max(bracket, floor) / _NS_PER_MS for bracket in brackets])
+        return times[0], times[1]
 
     def jitter_ns(self) -> float:
         """Median absolute deviation of the overhead: the shortest time that can be told from nothing."""
@@ -71,8 +85,8 @@ class _Samples:
     def too_short(self) -> bool:
         """Whether many calls took no longer than the jitter of a message."""
         least = statistics.median(self.overheads()) + self.jitter_ns()
-        calls = self.reference + self.candidate
-        return sum(call.computed_ns <= least for call in calls) > _TOO_SHORT * len(calls)
+        samples = self.reference + self.candidate
+        return sum(sample.computed_ns <= least for sample in samples) > _TOO_SHORT * len(samples)
 
     def ratio(self, rules: TimingRules, resolution: float, final: bool) -> Ratio:
         """The ratio with an interval that holds all we know: scatter, resolution, and the overhead's own error.
@@ -91,17 +105,16 @@ class _Samples:
         return estimate.widened(max(resolution, min(shift, 0.99)))
 
 
-def _timed(side: Side, reference: Reference) -> Call:
-    """One timed call on the inputs just drawn; the side is stopped before it sees them and after it has answered."""
-    side.process.thaw()
-    side.prepare(reference.arguments, reference.call_seed)
+def _timed(side: Side, reference: Reference) -> _Sample:
+    """One timed call on the inputs just drawn; the side is stopped while they arrive, and before we look."""
+    side.announce(reference.arguments, reference.call_seed)
     side.process.freeze()
     side.fill(reference.master)
-    call = side.call(thaw=True)
+    call = side.call()
     side.process.freeze()
     side.snapshot()
     judge.shapes(call.claim, side.expected)
-    return call
+    return _Sample(call.computed_ns, call.copy_ns, call.claim.forward_ns)
 
 
 def _verify(reference: Reference, candidate: Side, eager: list[Distance], where: str) -> None:
@@ -121,8 +134,8 @@ def _pair(reference: Reference, candidate: Side, samples: _Samples) -> None:
     """Time both sides once, in random order, on the same fresh inputs."""
     reference.rest()
     turns = [(reference.side, samples.reference), (candidate, samples.candidate)]
-    for side, calls in turns if secrets.randbits(1) else reversed(turns):
-        calls.append(_timed(side, reference))
+    for side, taken in turns if secrets.randbits(1) else reversed(turns):
+        taken.append(_timed(side, reference))
 
 
 class Measurement:
@@ -163,6 +176,8 @@ class Measurement:
             reference.draw("own")
             _pair(reference, candidate, _Samples())
             _verify(reference, candidate, self._eager, f"warm-up {warmup + 1}")
+        for side in (reference.side, candidate):
+            side.process.spread_threads()
         drawn = False
         while True:
             if rules.fresh_inputs or not drawn:
@@ -185,14 +200,16 @@ class Measurement:
         reference.rest()
         candidate.process.freeze()
         whys: list[Why] = []
-        for side, calls in ((reference.side, self._samples.reference), (candidate, self._samples.candidate)):
-            side.process.thaw()
+        for side, samples in ((reference.side, self._samples.reference), (candidate, self._samples.candidate)):
             side.stage(reference.arguments, reference.master, reference.call_seed)
             for _ in range(self.rules.warmups):
                 side.call()
             while True:
-                calls.append(side.call())
-                if why := finished(self.rules, len(calls), time.monotonic() - started, None, self._resolution, share):
+                call = side.call()
+                samples.append(_Sample(call.computed_ns, call.copy_ns, call.claim.forward_ns))
+                if why := finished(
+                    self.rules, len(samples), time.monotonic() - started, None, self._resolution, share
+                ):
                     whys.append(why)
                     break
             side.process.freeze()
@@ -213,7 +230,7 @@ class Measurement:
             interval=(ratio.low, ratio.high),
             confidence=rules.confidence,
             overhead_ms=statistics.median(samples.overheads()) / _NS_PER_MS,
-            late_work_ms=statistics.fmean(samples.late_work_ns()) / _NS_PER_MS,
+            late_work_ms=statistics.fmean(samples.late_work_ns(samples.candidate)) / _NS_PER_MS,
             reference_samples_ms=tuple(round(sample, 6) for sample in reference_ms),
             candidate_samples_ms=tuple(round(sample, 6) for sample in candidate_ms),
             rounds=tuple(samples.rounds()),

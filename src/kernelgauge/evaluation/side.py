@@ -171,9 +171,14 @@ class Side:
         )
 
     def stage(self, arguments: list[Any], master: Region, seed: int) -> None:
-        """Put the next call's inputs in place and make the worker ready for it."""
+        """Make the worker ready for the next call, and put its inputs in place."""
+        self.announce(arguments, seed)
         self.fill(master)
-        self.prepare(arguments, seed)
+
+    def announce(self, arguments: list[Any], seed: int) -> None:
+        """Tell the worker shapes and scalars of the next call and its seed, not the values of its tensors."""
+        self.process.thaw()
+        self.ask("stage", self._limits.call_seconds, "staged", arguments=arguments, seed=seed)
 
     def fill(self, master: Region) -> None:
         """Copy the inputs in, and spoil the output region so that no old answer is left in it."""
@@ -181,16 +186,13 @@ class Side:
         self.inputs.bytes.copy_(master.bytes[: self.inputs.size])
         self.outputs.bytes.view(torch.int64).fill_(secrets.randbits(62))
 
-    def prepare(self, arguments: list[Any], seed: int) -> None:
-        """Tell the worker the shapes and scalars of the next call and its seed, not the values of its tensors."""
-        self.ask("stage", self._limits.call_seconds, "staged", arguments=arguments, seed=seed)
-
-    def call(self, watch: bool = False, thaw: bool = False) -> Call:
+    def call(self, watch: bool = False) -> Call:
         """Run forward once on the staged inputs; the clock is the parent's.
+
+        A stopped worker is continued once the clock runs: before that it cannot have seen the inputs.
 
         Args:
             watch: have the worker look for aliasing too.
-            thaw: the worker is stopped; let it go on once the clock runs.
 
         Raises:
             Failure: the call went wrong; shapes and values are not looked at here.
@@ -198,9 +200,8 @@ class Side:
         process = self.process
         try:
             start = time.perf_counter_ns()
-            if thaw:
-                process.thaw()
             process.tell("forward", watch=watch)
+            process.thaw()
             first = process.receive_raw(self._limits.call_seconds)
             computed = time.perf_counter_ns()
             if (said := process.parse(first, "computed")).event == "failed":
