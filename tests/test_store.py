@@ -344,7 +344,7 @@ def test_a_path_that_is_a_file_is_one_clear_sentence(
 ) -> None:
     (tmp_path / "file").write_text("text")
     path = tmp_path / "file" / "run" if below else tmp_path / "file"
-    with pytest.raises(StoreError, match="cannot be a run folder: a part of that path is a file"):
+    with pytest.raises(StoreError, match="cannot be made: a part of that path is a file"):
         opening(path, make_header())
 
 

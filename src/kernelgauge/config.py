@@ -135,6 +135,8 @@ def load_protocol(name: str) -> Protocol:
         path = Path(name)
         try:
             text = path.read_text(encoding="utf-8")
+        except FileNotFoundError as error:
+            raise UsageError(f"protocol file {name} does not exist") from error
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"protocol file {name} cannot be read: {error}") from error
     elif name in protocols():

@@ -107,9 +107,7 @@ class _Samples:
 
 def _timed(side: Side, reference: Reference) -> _Sample:
     """One timed call on the inputs just drawn; the side is stopped while they arrive, and before we look."""
-    side.announce(reference.arguments, reference.call_seed)
-    side.process.freeze()
-    side.fill(reference.master)
+    side.stage(reference.arguments, reference.master, reference.call_seed, stop=True)
     call = side.call()
     side.process.freeze()
     side.snapshot()

@@ -170,18 +170,26 @@ class Side:
             expected=[spec.model_dump() for spec in self.expected],
         )
 
-    def stage(self, arguments: list[Any], master: Region, seed: int) -> None:
-        """Make the worker ready for the next call, and put its inputs in place."""
-        self.announce(arguments, seed)
-        self.fill(master)
+    def stage(self, arguments: list[Any], master: Region, seed: int, stop: bool = False) -> None:
+        """Make the worker ready for the next call, put its inputs in place, spoil the output region.
 
-    def announce(self, arguments: list[Any], seed: int) -> None:
-        """Tell the worker shapes and scalars of the next call and its seed, not the values of its tensors."""
+        On a CPU the worker learns only shapes, scalars and seed before the inputs arrive. On a GPU it has to upload
+        them, so they arrive first, and the upload is not timed.
+
+        Args:
+            stop: stop the worker until the call, so that on a CPU it cannot see the inputs before.
+        """
         self.process.thaw()
+        on_gpu = self._device.startswith("cuda")
+        if on_gpu:
+            self._fill(master)
         self.ask("stage", self._limits.call_seconds, "staged", arguments=arguments, seed=seed)
+        if not on_gpu:
+            if stop:
+                self.process.freeze()
+            self._fill(master)
 
-    def fill(self, master: Region) -> None:
-        """Copy the inputs in, and spoil the output region so that no old answer is left in it."""
+    def _fill(self, master: Region) -> None:
         assert self.inputs is not None and self.outputs is not None
         self.inputs.bytes.copy_(master.bytes[: self.inputs.size])
         self.outputs.bytes.view(torch.int64).fill_(secrets.randbits(62))
