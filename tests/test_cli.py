@@ -158,7 +158,7 @@ WRONG_USE = [
     ("eval 1/19 relu.py --protocol lenient", "unknown protocol 'lenient'"),
     ("eval 1/19 relu.py --protocol gone.toml", "gone.toml does not exist"),
     ("eval 1/19 relu.py --protocol malformed.toml", "line 1"),
-    ("eval 1/19 relu.py --protocol half.toml", "inputs"),
+    ("eval 1/19 relu.py --protocol half.toml", "summary"),
     ("eval 1/19 relu.py --protocol latin.toml", "latin.toml"),
     ("eval 1/19 relu.py --frobnicate", "--frobnicate"),
     ("eval 1/19 relu.py --sizes huge", "'huge' is not one of"),

@@ -19,7 +19,7 @@ HONEST = next(s for s in ALL if s.name == "same_operations")
 
 @pytest.fixture(scope="module")
 def strict_session(cache_folder: Path) -> Iterator[Session]:
-    limits = Limits(load_seconds=15, call_seconds=8, memory_gb=2)
+    limits = Limits(load_seconds=15, call_seconds=12, memory_gb=1.5)
     with Session(limits=limits) as session:
         yield session
 

@@ -14,7 +14,7 @@ from kernelgauge.errors import MachineError, ProblemError
 from kernelgauge.evaluation.channel import Claim, TensorSpec
 from kernelgauge.evaluation.process import ProtocolBroken, WorkerEnded, WorkerProcess, WorkerTimedOut, Zygote
 from kernelgauge.evaluation.regions import Region, lay_out, size_of
-from kernelgauge.evaluation.side import Failure, Side, Source, last_line
+from kernelgauge.evaluation.side import Failure, Side, Source, WorkerKilled, last_line
 from kernelgauge.schema import Problem
 
 # Above this, the float64 run computed something else (other random draws), not the same thing more exactly.
@@ -44,14 +44,12 @@ class Seeds:
 class Reference:
     """A problem ready to judge against: draws inputs, knows the right outputs, runs the reference as a `Side`.
 
-    Args:
-        with_oracle: whether float64 outputs will be asked for, where the protocol has them.
 
     Raises (from `open` and every method):
         ProblemError: the reference itself fails; a candidate cannot be judged against it.
     """
 
-    def __init__(self, zygote: Zygote, problem: Problem, protocol: Protocol, device: str, with_oracle: bool = True):
+    def __init__(self, zygote: Zygote, problem: Problem, protocol: Protocol, device: str):
         self._zygote = zygote
         self.problem = problem
         self.protocol = protocol
@@ -60,7 +58,7 @@ class Reference:
         self.weight_seed = Seeds(protocol.parameters.seed == "secret").next()
         self.randomise = protocol.parameters.initialisation == "randomised"
         self.ieee = protocol.agreement.math == "ieee"
-        self.precise = with_oracle and protocol.agreement.rule == "oracle"
+        self.precise = protocol.agreement.rule == "oracle"
         self.notes: list[str] = []
         self.init: Any = None
         self.arguments: list[Any] = []
@@ -80,43 +78,50 @@ class Reference:
         path.write_text(self.problem.source)
         described = self._tell("open", "described", path=str(path), seed=1, domains=dict(self.problem.domains))
         self.init = described.data["init"]
-        inputs = [TensorSpec(**spec) for spec in described.data["inputs"]]
+        self.master = Region.create(size_of([TensorSpec(**spec) for spec in described.data["inputs"]]))
         self._construct_oracle()
-        first = self._tell("expect", "done", seed=1)
-        self._truth_specs = list(first.tensors)
-        self.master = Region.create(size_of(inputs))
-        self._truth = Region.create(size_of(self._truth_specs))
-        self._tell(
-            "attach",
-            "staged",
-            descriptors=[self.master.descriptor, self._truth.descriptor],
-            sizes=[self.master.size, self._truth.size],
-        )
+        regions = [self.master]
+        if self.precise:
+            self._learn_truth()
+        if self.precise:
+            self._truth = Region.create(size_of(self._truth_specs))
+            regions.append(self._truth)
+        descriptors, sizes = [region.descriptor for region in regions], [region.size for region in regions]
+        self._tell("attach", "staged", descriptors=descriptors, sizes=sizes)
         try:
             self.side.open(self.init, self.weight_seed, self.randomise, self.ieee)
             self._learn_outputs()
         except Failure as failure:
-            raise ProblemError(f"problem {self.problem.key}: the reference fails: {failure.reason}") from failure
+            raise self._reference_failed(failure) from failure
+        except WorkerKilled as killed:
+            raise MachineError(f"the reference's worker: {killed}") from killed
+
+    def _reference_failed(self, failure: Failure) -> ProblemError:
+        return ProblemError(f"problem {self.problem.key}: the reference fails: {failure.reason}")
 
     def _construct_oracle(self) -> None:
         assert self._oracle is not None
-        save = str(self._oracle.scratch / "state.pt")
-        fields = {"init": self.init, "seed": self.weight_seed, "randomise": self.randomise, "save": save}
-        self._tell("construct", "constructed", precise=self.precise, **fields)
-        if not self.precise:
-            return
-        try:
-            self._tell("expect", "done", seed=1)
-        except _ReferenceRaised as error:
-            self.notes.append(f"no float64 oracle ({error}): eager in working precision stands in")
-            self._without_float64()
+        self._tell(
+            "construct",
+            "constructed",
+            init=self.init,
+            seed=self.weight_seed,
+            randomise=self.randomise,
+            precise=self.precise,
+            save=str(self._oracle.scratch / "state.pt"),
+        )
 
-    def _without_float64(self) -> None:
-        assert self._oracle is not None
-        save = str(self._oracle.scratch / "state.pt")
-        fields = {"init": self.init, "seed": self.weight_seed, "randomise": self.randomise, "save": save}
+    def _learn_truth(self) -> None:
+        """Shapes of the float64 outputs, from a first run; without float64 where the reference cannot do that."""
+        try:
+            self._truth_specs = list(self._tell("expect", "done", seed=1).tensors)
+        except _ReferenceRaised as error:
+            self._without_float64(f"no float64 oracle ({error})")
+
+    def _without_float64(self, why: str) -> None:
+        self.notes.append(f"{why}: eager in working precision stands in")
         self.precise = False
-        self._tell("construct", "constructed", precise=False, **fields)
+        self._construct_oracle()
 
     def _learn_outputs(self) -> None:
         """One call of the reference without an output region: shapes and dtypes in the working precision."""
@@ -130,8 +135,7 @@ class Reference:
         if self.precise:
             outputs, truth = self.answer(), self.truth()
             if any(found.rms > _SAME_COMPUTATION for found in distances(outputs, truth)):
-                self.notes.append("the float64 run draws other random numbers: eager in working precision stands in")
-                self._without_float64()
+                self._without_float64("the float64 run draws other random numbers")
 
     def draw(self, variant: str) -> None:
         """Draw the inputs of the next call into `master`."""
@@ -150,7 +154,9 @@ class Reference:
             self.side.stage(self.arguments, self.master, self.call_seed)
             self.last_claim = self.side.call(watch=True).claim
         except Failure as failure:
-            raise ProblemError(f"problem {self.problem.key}: the reference fails: {failure.reason}") from failure
+            raise self._reference_failed(failure) from failure
+        except WorkerKilled as killed:
+            raise MachineError(f"the reference's worker: {killed}") from killed
         return self.side.snapshot()
 
     def given(self) -> list[torch.Tensor]:

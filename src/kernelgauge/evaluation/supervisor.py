@@ -148,9 +148,9 @@ class Supervisor:
         job.build_dir, job.log = built.folder, built.log
 
     @contextlib.contextmanager
-    def _both_sides(self, job: Job, with_oracle: bool = True) -> Iterator[tuple[Reference, Side]]:
+    def _both_sides(self, job: Job) -> Iterator[tuple[Reference, Side]]:
         candidate = Side(self._zygote, job.source, job.device)
-        with Reference(self._zygote, job.problem, job.protocol, job.device, with_oracle) as reference:
+        with Reference(self._zygote, job.problem, job.protocol, job.device) as reference:
             try:
                 state = reference.state() if job.route == "state_dict" else None
                 candidate.open(reference.init, reference.weight_seed, reference.randomise, reference.ieee, state)
@@ -194,7 +194,7 @@ class Supervisor:
         ]
         measurement = Measurement(job.protocol.timing, job.device, eager)
         for number in range(1, job.protocol.timing.processes + 1):
-            with self._both_sides(job, with_oracle=False) as (reference, candidate):
+            with self._both_sides(job) as (reference, candidate):
                 measurement.round(reference, candidate, number)
         job.timing = measurement.result()
 
