@@ -111,7 +111,7 @@ class Zygote:
         self._socket = ours
 
     def fork(self, request: dict[str, Any], descriptors: list[int]) -> None:
-        """Fork one worker; its channel, status pipe and log are `descriptors`, in this order."""
+        """Fork one worker; `descriptors`: its channel, status pipe, log, and the control of its namespace."""
         with self._lock:
             if self._process is None or self._process.poll() is not None:
                 self._start()
