@@ -20,7 +20,7 @@ from kernelgauge.backends.extension import extension_key
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.admission import Admissions
-from kernelgauge.evaluation.process import Zygote
+from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.side import Failure
 from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.schema import Candidate

@@ -24,13 +24,17 @@ def strict_session(cache_folder: Path) -> Iterator[Session]:
         yield session
 
 
+def left_behind(session: Session) -> list[Path]:
+    """What is in the scratch folders of this cache while no worker runs."""
+    return list((session.settings.cache / "scratch").glob("*/*"))
+
+
 @pytest.mark.parametrize("specimen", ALL, ids=lambda s: f"{s.kind}/{s.name}")
 def test_specimen_gets_its_verdict_and_harms_nothing(specimen: Specimen, strict_session: Session) -> None:
     record = strict_session.evaluate(problem(), specimen.source, device="cpu", timed=False)
     assert (record.outcome, record.rule) == (specimen.outcome, specimen.rule), record.reason + record.log
     assert record.passed or record.reason
-    scratch = strict_session.settings.cache / "scratch"
-    assert list(scratch.iterdir()) == []
+    assert left_behind(strict_session) == []
     after = strict_session.evaluate(problem(), HONEST.source, device="cpu", timed=False)
     assert after.outcome is Outcome.PASSED, after.reason
 
@@ -77,7 +81,7 @@ def test_a_reference_that_fails_leaves_nothing_behind(strict_session: Session) -
     broken = Problem(key="broken", name="broken", source=problem().source.replace("torch.relu(", "torch.no_such("))
     with pytest.raises(ProblemError, match="no_such"):
         strict_session.evaluate(broken, HONEST.source, device="cpu", timed=False)
-    assert list((strict_session.settings.cache / "scratch").iterdir()) == []
+    assert left_behind(strict_session) == []
 
 
 def test_text_that_is_no_text_is_refused(strict_session: Session) -> None:

@@ -13,7 +13,7 @@ from kernelgauge.backends.registry import backend_named, detect
 from kernelgauge.config import Limits, Protocol, load_protocol, load_settings
 from kernelgauge.errors import BackendMissing, CandidateError
 from kernelgauge.evaluation.admission import Admissions
-from kernelgauge.evaluation.process import Zygote
+from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.supervisor import Job, Supervisor
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import Done, LocalExecutor, Task

@@ -16,7 +16,7 @@ from kernelgauge.checks.probes import Probes
 from kernelgauge.config import Protocol
 from kernelgauge.evaluation import judge
 from kernelgauge.evaluation.check import Facts, prepare
-from kernelgauge.evaluation.process import Zygote
+from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.schema import Environment, Problem, digest
 

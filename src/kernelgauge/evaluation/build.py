@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 from kernelgauge.backends.registry import backend_named
-from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess, Zygote
+from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
 from kernelgauge.evaluation.side import Failure, explain_end, last_line
 from kernelgauge.evaluation.worker import COMPILER_ERROR
 from kernelgauge.schema import Candidate, Outcome

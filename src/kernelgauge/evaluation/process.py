@@ -1,4 +1,4 @@
-"""The parent's handles on the zygote and on the processes forked from it."""
+"""The parent's handle on one process forked from the zygote."""
 
 from __future__ import annotations
 
@@ -9,20 +9,14 @@ import select
 import shutil
 import signal
 import socket
-import subprocess
-import sys
-import tempfile
-import threading
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
-from kernelgauge.backends.base import search_path
-from kernelgauge.config import Settings
 from kernelgauge.errors import MachineError
-from kernelgauge.evaluation.channel import LARGEST_MESSAGE, Claim, parse_claim, receive, send
-from kernelgauge.hardware import memory_bytes
+from kernelgauge.evaluation.channel import LARGEST_MESSAGE, Claim, parse_claim, send
+from kernelgauge.evaluation.launcher import Role, Zygote, fork_request
 
 _SETUP_SECONDS = 60.0
 _LOG_BYTES = 32 * 1024
@@ -59,80 +53,6 @@ def _readable(descriptor: int, seconds: float) -> bool:
     return bool(poll.poll(seconds * 1000))
 
 
-def _device_files(device: str) -> list[Path]:
-    """What a worker must be able to write to for its device to start: CUDA names its threads below /proc/self."""
-    return [*sorted(Path("/dev").glob("nvidia*")), Path("/proc/self")] if device.startswith("cuda") else []
-
-
-class Zygote:
-    """The process that forks sealed workers; started on first use, restarted if it dies."""
-
-    def __init__(self, settings: Settings):
-        self.settings = settings
-        self._process: subprocess.Popen[bytes] | None = None
-        self._socket: socket.socket | None = None
-        self._lock = threading.Lock()
-
-    def _start(self) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # The zygote's own environment is what every worker could read in /proc: only what it needs, no keys.
-        environment = {
-            "PATH": search_path(),
-            "LANG": "C.UTF-8",
-            "HOME": "/nonexistent",
-            "OMP_NUM_THREADS": str(self.settings.threads),
-            "OPENBLAS_NUM_THREADS": "1",
-            "TORCHINDUCTOR_COMPILE_THREADS": "1",
-            # Freed memory stays with the process, as it does with the caching allocator on a GPU: otherwise every
-            # output above 32 MiB costs a page fault per 4 KiB in every call, three times the kernel itself.
-            "MALLOC_MMAP_MAX_": "0",
-            "MALLOC_TRIM_THRESHOLD_": str(2**46),
-        }
-        for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "PYTHONPATH"):
-            if name in os.environ:
-                environment[name] = os.environ[name]
-        self._process = subprocess.Popen(
-            [sys.executable, "-u", "-m", "kernelgauge.evaluation.zygote", str(theirs.fileno())],
-            pass_fds=[theirs.fileno()],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            cwd="/",
-        )
-        theirs.close()
-        ours.settimeout(_SETUP_SECONDS)
-        try:
-            receive(ours)
-        except (EOFError, OSError) as error:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-            ours.close()
-            raise MachineError(f"the worker zygote did not start: {error}") from error
-        self._socket = ours
-
-    def fork(self, request: dict[str, Any], descriptors: list[int]) -> None:
-        """Fork one worker; `descriptors`: its channel, status pipe, log, and the control of its namespace."""
-        with self._lock:
-            if self._process is None or self._process.poll() is not None:
-                self._start()
-            assert self._socket is not None
-            try:
-                send(self._socket, request, descriptors)
-            except OSError as error:
-                raise MachineError(f"the worker zygote is gone: {error}") from error
-
-    def close(self) -> None:
-        """End the zygote and with it every process forked from it."""
-        with self._lock:
-            if self._socket is not None:
-                self._socket.close()
-                self._socket = None
-            if self._process is not None:
-                self._process.kill()
-                self._process.wait()
-                self._process = None
-
-
 class WorkerProcess:
     """One forked process, its scratch folder, and the channel to it; a context manager that leaves nothing behind.
 
@@ -147,17 +67,14 @@ class WorkerProcess:
     def __init__(
         self,
         zygote: Zygote,
-        role: Literal["worker", "oracle"],
+        role: Role,
         device: str = "cpu",
         environment: dict[str, str] | None = None,
         sealed: bool = True,
         writable: tuple[Path, ...] = (),
         preload: tuple[str, ...] = (),
     ):
-        settings = zygote.settings
-        root = settings.cache / "scratch"
-        root.mkdir(parents=True, exist_ok=True)
-        self.scratch = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=root))
+        self.scratch = zygote.scratch.make(role)
         for name in ("home", "tmp"):
             (self.scratch / name).mkdir()
         # Opened once, here: by the time it is read, the worker may have put something else in its place.
@@ -169,17 +86,9 @@ class WorkerProcess:
         self._pid = self._holder = 0
         self._killed = False
         self._frozen = False
-        request = {
-            "role": role,
-            "scratch": str(self.scratch),
-            "threads": settings.threads,
-            "preload": preload,
-            "sealed": sealed,
-            "writable": [str(path) for path in (*writable, *_device_files(device))],
-            "memory_bytes": self._memory_limit(settings) if device == "cpu" and sealed else None,
-            "file_bytes": int(settings.limits.file_gb * 2**30),
-            "environment": self._environment(settings, environment or {}),
-        }
+        request = fork_request(
+            zygote.settings, role, device, self.scratch, environment or {}, sealed, writable, preload
+        )
         try:
             zygote.fork(request, [theirs.fileno(), status_out, self._log, holder_side.fileno()])
             born = self._read_status(_SETUP_SECONDS)
@@ -193,30 +102,6 @@ class WorkerProcess:
             os.close(status_out)
             theirs.close()
             holder_side.close()
-
-    @staticmethod
-    def _memory_limit(settings: Settings) -> int:
-        if settings.limits.memory_gb is not None:
-            return int(settings.limits.memory_gb * 2**30)
-        return memory_bytes() // 2
-
-    def _environment(self, settings: Settings, extra: dict[str, str]) -> dict[str, str]:
-        base = {
-            "PATH": search_path(),
-            "LANG": "C.UTF-8",
-            "HOME": "{scratch}/home",
-            "TMPDIR": "{scratch}/tmp",
-            "TORCH_EXTENSIONS_DIR": "{scratch}/torch_extensions",
-            "TORCHINDUCTOR_CACHE_DIR": "{scratch}/inductor",
-            "TORCHINDUCTOR_COMPILE_THREADS": "1",
-            "OMP_NUM_THREADS": str(settings.threads),
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
-        for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"):
-            if name in os.environ:
-                base[name] = os.environ[name]
-        merged = base | extra
-        return {name: value.replace("{scratch}", str(self.scratch)) for name, value in merged.items()}
 
     def ask(self, do: str, seconds: float, answer: str, descriptors: list[int] | None = None, **fields: Any) -> Claim:
         """Send one command and wait for its answer; `failed` is an answer too.

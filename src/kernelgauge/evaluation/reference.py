@@ -12,7 +12,8 @@ from kernelgauge.checks.numerics import Distance, distances
 from kernelgauge.config import PUBLIC_SEED, Protocol
 from kernelgauge.errors import MachineError, ProblemError
 from kernelgauge.evaluation.channel import Claim, TensorSpec
-from kernelgauge.evaluation.process import ProtocolBroken, WorkerEnded, WorkerProcess, WorkerTimedOut, Zygote
+from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.evaluation.process import ProtocolBroken, WorkerEnded, WorkerProcess, WorkerTimedOut
 from kernelgauge.evaluation.regions import Region, lay_out, size_of
 from kernelgauge.evaluation.side import Failure, Side, Source, WorkerKilled, last_line
 from kernelgauge.schema import Problem

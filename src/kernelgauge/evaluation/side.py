@@ -19,14 +19,8 @@ import torch
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.channel import Claim, TensorSpec
-from kernelgauge.evaluation.process import (
-    WORKER_FAILURES,
-    ChannelClosed,
-    WorkerEnded,
-    WorkerProcess,
-    WorkerTimedOut,
-    Zygote,
-)
+from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.evaluation.process import WORKER_FAILURES, ChannelClosed, WorkerEnded, WorkerProcess, WorkerTimedOut
 from kernelgauge.evaluation.regions import Region, size_of
 from kernelgauge.schema import Outcome
 

@@ -23,8 +23,8 @@ from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.admission import Admissions
 from kernelgauge.evaluation.build import build_candidate
 from kernelgauge.evaluation.check import Checked, check
+from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.measure import Measurement
-from kernelgauge.evaluation.process import Zygote
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.side import Failure, Side, Source, WorkerKilled
 from kernelgauge.schema import Candidate, Environment, Evaluation, Outcome, Problem, Timing
