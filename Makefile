@@ -8,7 +8,7 @@ DEV_READY := $(VENV)/.dev-ready
 PROBLEMS ?= 1/19,1/23,1/26,1/36,1/47,1/88,1/95,2/14,2/76,2/99,3/1,3/31
 DEMO ?= runs/demo
 
-.PHONY: setup demo test check gpu-test clean
+.PHONY: setup demo test check nightly gpu-test clean
 
 setup: $(READY)
 
@@ -37,6 +37,10 @@ check: $(DEV_READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# What `make test` leaves out because it takes minutes: the heaviest problems.
+nightly: $(DEV_READY)
+	$(BIN)/python -m pytest -m nightly
 
 gpu-test: $(DEV_READY)
 	$(BIN)/python -m pytest -m gpu

@@ -1,15 +1,17 @@
 """Measures every problem's forward at the `medium` sizes and marks those outside 2 to 50 ms.
 
-    python benchmarks/medium_sizes.py              # the whole suite: the table of docs/problems.md
-    python benchmarks/medium_sizes.py 1/23 2/14    # only these
+    python benchmarks/medium_sizes.py > results/cpu/medium_sizes.md    # levels 1 to 3
+    python benchmarks/medium_sizes.py 1/23 2/14                        # only these
 
-Each figure is the median of some twenty calls after three warm-ups, with two threads and gradients off, on
-whatever CPU this is. `moved` is inputs plus outputs in MB; above 150 it is marked too. The exit code is 1 if
-anything is marked.
+Each figure is the median of some twenty calls after three warm-ups, in a process of its own, with two threads,
+gradients off and freed memory kept as in a worker, on whatever CPU this is. `moved` is inputs plus outputs in MB;
+above 150 it is marked too. The exit code is 1 if anything is marked.
 """
 
+import os
 import platform
 import statistics
+import subprocess
 import sys
 import time
 import warnings
@@ -17,6 +19,7 @@ from datetime import date
 
 import torch
 
+from kernelgauge.evaluation.launcher import KEEP_FREED_MEMORY
 from kernelgauge.problems import catalogue
 from kernelgauge.problems.loader import load_problem
 
@@ -55,15 +58,32 @@ def mark(milliseconds: float, megabytes: float) -> str:
     return "too large" if megabytes > LARGEST_MB else ""
 
 
+def in_own_process(key: str) -> tuple[float, float]:
+    """`measure` in a fresh process: the heap an earlier problem has grown makes the next one look faster."""
+    done = subprocess.run(
+        [sys.executable, __file__, "--one", key],
+        env=os.environ | KEEP_FREED_MEMORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    milliseconds, megabytes = map(float, done.stdout.split())
+    return milliseconds, megabytes
+
+
 def main() -> int:
-    torch.set_num_threads(THREADS)
-    warnings.simplefilter("ignore")
+    if sys.argv[1:2] == ["--one"]:
+        torch.set_num_threads(THREADS)
+        warnings.simplefilter("ignore")
+        print(*measure(sys.argv[2]))
+        return 0
     print(f"{date.today()}, {platform.machine()}, torch {torch.__version__}, {THREADS} threads\n")
     print("| problem | medium | forward, ms | moved, MB | |\n| --- | --- | ---: | ---: | --- |")
     marked = 0
-    for key in catalogue.select(names=sys.argv[1:] or None):
+    names = sys.argv[1:]
+    for key in catalogue.select(None if names else catalogue.DEFAULT_LEVELS, names or None):
         entry = catalogue.entry(key)
-        milliseconds, megabytes = measure(key)
+        milliseconds, megabytes = in_own_process(key)
         sizes = ", ".join(f"{name} {value}" for name, value in entry.sizes["medium"].items())
         note = mark(milliseconds, megabytes)
         marked += bool(note)

@@ -12,10 +12,11 @@ from kernelgauge.session import Session
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The cache of every session and every command in these tests; never the user's own."""
+    """The cache and the suites of every session and every command in these tests; never the user's own."""
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("cache")
         patch.setenv("KERNELGAUGE_CACHE", str(folder))
+        patch.setenv("KERNELGAUGE_SUITES", str(folder / "suites"))
         yield folder
 
 

@@ -15,7 +15,7 @@ import kernelgauge
 ROOT = Path(kernelgauge.__file__).parent
 TIERS = (
     {"cli", "__main__"},
-    {"report", "training", "certify"},
+    {"report", "training", "certify", "verification"},
     {"session"},
     {"execution"},
     {"evaluation", "generation"},

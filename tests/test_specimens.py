@@ -77,6 +77,16 @@ def test_work_after_the_clock_is_charged(strict_session: Session, tmp_path: Path
     assert record.timing.late_work_ms > 20
 
 
+@pytest.mark.parametrize(
+    ("name", "outcome"), [("computes_in_a_child", Outcome.PASSED), ("leaves_its_group", Outcome.TIMED_OUT)]
+)
+def test_a_child_is_stopped_between_timed_calls_and_only_one_of_the_own_group_goes_on(
+    strict_session: Session, name: str, outcome: Outcome
+) -> None:
+    source = next(s.source for s in ALL if s.name == name)
+    assert strict_session.evaluate(problem(), source, device="cpu").outcome is outcome
+
+
 def test_a_reference_that_fails_leaves_nothing_behind(strict_session: Session) -> None:
     broken = Problem(key="broken", name="broken", source=problem().source.replace("torch.relu(", "torch.no_such("))
     with pytest.raises(ProblemError, match="no_such"):

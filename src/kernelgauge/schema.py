@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -59,9 +60,11 @@ class Problem(Record):
     """A reference: source text that defines `Model`, `get_inputs` and `get_init_inputs`."""
 
     key: str
-    """`"1/23"` for a problem of the suite, the file's path for a user's own."""
+    """`"1/23"` for a problem of the built-in suite, `"mine:1/23"` for one of the imported suite `mine`, the path for
+    a user's own file."""
     name: str
     level: int | None = None
+    """0 for a problem of an imported suite that has no level, None for a user's own file."""
     number: int | None = None
     sizes: Sizes = "full"
     """Which set of size constants stands in `source`; a user's own file is always `full`."""
@@ -71,10 +74,22 @@ class Problem(Record):
     `fixed`: only what `get_inputs` draws). An input that is not named is classified from its own draws."""
     tags: tuple[str, ...] = ()
     weakness: Weakness | None = None
+    shortcuts: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """By protocol: cut corners it is known to accept here, such as low precision or a parameter ignored."""
 
     @property
     def digest(self) -> str:
         return digest(self.source)
+
+
+SUITE_NAME = r"[a-z0-9][a-z0-9_-]{0,63}"
+"""What an imported suite can be called, as a regular expression."""
+
+
+def suite_of(key: str) -> str | None:
+    """The imported suite that a problem's key names; None for the built-in suite and a user's own file."""
+    match = re.fullmatch(rf"({SUITE_NAME}):[0-9]+/[0-9]+", key)
+    return match[1] if match else None
 
 
 class Candidate(Record):
@@ -342,3 +357,8 @@ class RunHeader(Record):
     protocol: str
     protocol_digest: str
     samples: int = 1
+
+    @property
+    def suites(self) -> tuple[str, ...]:
+        """The imported suites its problems are of; empty where all are built in or files."""
+        return tuple(dict.fromkeys(suite for key in self.problems if (suite := suite_of(key))))

@@ -6,20 +6,21 @@ import atexit
 from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named, detect
 from kernelgauge.config import Limits, Protocol, load_protocol, load_settings
 from kernelgauge.errors import BackendMissing, CandidateError
-from kernelgauge.evaluation.admission import Admissions
+from kernelgauge.evaluation import examination
+from kernelgauge.evaluation.admission import Admissions, Weighed, weigh
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.supervisor import Job, Supervisor
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import Done, LocalExecutor, Task
 from kernelgauge.generation.contestant import Contestant
 from kernelgauge.hardware import environment
-from kernelgauge.problems.loader import is_own_file, load_problem
+from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, RunHeader, Sizes
 
 if TYPE_CHECKING:
@@ -97,6 +98,22 @@ class Session:
                 self.supervisor.time(job)
         return self.supervisor.record(job)
 
+    def describe(self, problem: Problem) -> dict[str, Any]:
+        """Names, shapes, FLOPs and bytes of a problem, without its memory. Raises ProblemError if its code fails."""
+        return examination.described(self._zygote, problem)
+
+    def try_out(self, problem: Problem) -> dict[str, Any]:
+        """What one forward of a problem gives on the CPU. Raises ProblemError if its code fails."""
+        return examination.ran(self._zygote, problem)
+
+    def weigh(self, problem: Problem, protocol: Protocol, parameters: Sequence[str]) -> Weighed:
+        """Answers without the work, and cut corners, that a protocol would accept on a problem, on the CPU.
+
+        Raises:
+            ProblemError: the reference itself fails.
+        """
+        return weigh(self._zygote, problem, protocol, "cpu", parameters)
+
     def run(
         self,
         contestant: Contestant,
@@ -145,7 +162,7 @@ class Session:
     def _start(
         self, contestant: Contestant, key: str, sample: int, header: RunHeader, protocol: Protocol
     ) -> Job | NoCandidate:
-        problem = load_problem(key, sizes="full" if is_own_file(key) else header.sizes)
+        problem = load_problem(key, sizes=sizes_within(key, header.sizes))
         answer = contestant.complete(problem, sample, header.device)
         if isinstance(answer, NoCandidate):
             trivial = self.supervisor.trivial(problem, protocol, header.device, self.environment)

@@ -54,10 +54,25 @@ def vary(value: Any, variant: str, domain: str) -> Any:
     if variant == "scaled" or (variant == "signed" and domain == "positive"):
         return value * factor
     if variant == "signed":
-        return value * (torch.randint(0, 2, value.shape, dtype=value.dtype) * 2 - 1)
+        return value * (torch.randint_like(value, 0, 2) * 2 - 1)
     if variant == "normal":
         mean = float(torch.empty(()).uniform_(-1.0, 1.0))
         deviation = float(torch.empty(()).uniform_(0.25, 2.0))
-        drawn = torch.randn(value.shape, dtype=value.dtype) * deviation + mean
+        drawn = torch.randn_like(value) * deviation + mean
         return drawn.abs() + torch.finfo(value.dtype).tiny if domain == "positive" else drawn
     raise ValueError(f"unknown input variant {variant!r}")
+
+
+def rounded(value: Any, precision: str) -> Any:
+    """A float tensor rounded to the values of a narrower type (`tf32`, `bfloat16`), same dtype; others as they are.
+
+    TF32 keeps ten bits of the mantissa (NVIDIA, A100 white paper) and is rounded half up here, in float32.
+    """
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return value
+    if precision == "bfloat16":
+        return value.to(torch.bfloat16).to(value.dtype)
+    if precision == "tf32":
+        bits = value.float().contiguous().view(torch.int32)
+        return ((bits + 0x1000) & ~0x1FFF).view(torch.float32).to(value.dtype)
+    raise ValueError(f"unknown precision {precision!r}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from kernelgauge.errors import UsageError
-from kernelgauge.schema import Sizes
+from kernelgauge.errors import ProblemError, UsageError
+from kernelgauge.schema import Sizes, suite_of
 
 
 class SizesOption(StrEnum):
@@ -36,6 +37,9 @@ SizesName = Annotated[
 ]
 DeviceName = Annotated[DeviceOption | None, typer.Option("--device", help="Default: cuda where a GPU is, else cpu.")]
 ProtocolName = Annotated[str, typer.Option("--protocol", help="strict, v0.1, or a .toml file.")]
+SuiteName = Annotated[
+    str | None, typer.Option("--suite", help="The imported suite that is meant; default: the built-in one.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -47,14 +51,47 @@ def chosen_device(device: DeviceOption | None) -> str:
 
 
 def chosen_sizes(sizes: SizesOption | None, device: str, problem: str | None = None) -> Sizes:
-    """The sizes asked for, or those that fit the device; a user's own file has only its own."""
+    """The sizes asked for, or those that fit the device; a problem from elsewhere may have only its own."""
     if sizes is not None:
         return sizes.value  # type: ignore[return-value]
-    from kernelgauge.problems.loader import is_own_file
+    from kernelgauge.problems.loader import sizes_within
 
-    if problem is not None and is_own_file(problem):
-        return "full"
-    return "full" if device == "cuda" else "medium"
+    fitting: Sizes = "full" if device == "cuda" else "medium"
+    return fitting if problem is None else sizes_within(problem, fitting)
+
+
+def sizes_of_run(sizes: SizesOption | None, device: str, keys: Sequence[str]) -> Sizes:
+    """The sizes asked for, or those that fit the device; `full` if these problems' suites have no others.
+
+    Raises ProblemError if the sizes were asked for and no problem of those suites has them.
+    """
+    from kernelgauge.problems.catalogue import suite_named
+
+    wanted = chosen_sizes(sizes, device)
+    imported = {suite_of(key) for key in keys}
+    having = (each.sizes for suite in imported for each in suite_named(suite).entries.values())
+    if wanted == "full" or None in imported or any(wanted in has for has in having):
+        return wanted
+    if sizes is not None:
+        named = ", ".join(sorted(filter(None, imported)))
+        raise ProblemError(f"the problems of {named} have their own sizes only: {wanted!r} does not apply")
+    return "full"
+
+
+def chosen_suite(suite: str | None, names: Sequence[str] | None = None) -> str | None:
+    """The imported suite asked for, or the one that all the names are of; None for the built-in suite.
+
+    Raises ProblemError if there is no such suite, or if one is asked for and a name is of another.
+    """
+    from kernelgauge.problems.catalogue import split, suite_named
+    from kernelgauge.problems.loader import is_own_file
+    from kernelgauge.problems.suites import BUILT_IN
+
+    named = {split(name)[0] for name in names or () if not is_own_file(name)}
+    if suite and (others := named - {None, suite}):
+        raise ProblemError(f"--suite {suite} and problems of suite {others.pop()} do not go together")
+    asked = suite or (named.pop() if len(named) == 1 else None)
+    return None if asked is None or suite_named(asked).name == BUILT_IN else asked
 
 
 def parse_levels(text: str | None) -> list[int] | None:
@@ -70,3 +107,14 @@ def parse_levels(text: str | None) -> list[int] | None:
 def parse_names(text: str | None) -> list[str] | None:
     """`"1/19,2/14"` as names."""
     return [part.strip() for part in text.split(",") if part.strip()] if text else None
+
+
+def parse_range(option: str, text: str | None) -> tuple[float, float]:
+    """`"10:50"`, `":10"` or `"50:"` as two numbers; raises UsageError."""
+    low, colon, high = (text or ":").partition(":")
+    try:
+        if not colon:
+            raise ValueError
+        return float(low or "-inf"), float(high or "inf")
+    except ValueError:
+        raise UsageError(f"{option} wants a range such as 10:50, :10 or 50:, not {text!r}") from None

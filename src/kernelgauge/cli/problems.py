@@ -3,46 +3,80 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernelgauge.cli.options import AsJson, SizesOption, parse_levels
+from kernelgauge.cli import fresh, suites
+from kernelgauge.cli.options import AsJson, SizesOption, SuiteName, chosen_suite, parse_levels, parse_range
 
-app = typer.Typer(help="What is in the suite?", no_args_is_help=True)
+if TYPE_CHECKING:
+    from kernelgauge.problems.catalogue import Entry
+
+app = typer.Typer(help="What is in the suite, and which others are there?", no_args_is_help=True)
+app.command("suites")(suites.suites)
+app.command("import")(suites.import_)
+app.command("remove")(suites.remove)
+app.command("generate")(fresh.generate)
 
 
 @app.command("list")
 def list_(
     level: Annotated[str | None, typer.Option("--level", help="Levels, such as 1,2.")] = None,
-    tag: Annotated[str | None, typer.Option("--tag", help="Only problems with this tag.")] = None,
+    tag: Annotated[
+        str | None, typer.Option("--tag", help="Only problems with all of these tags, such as loss,1d.")
+    ] = None,
+    intensity: Annotated[
+        str | None,
+        typer.Option("--intensity", help="Only problems of so many FLOP a byte, such as 50: or :10 or 10:50."),
+    ] = None,
+    suite: SuiteName = None,
     as_json: AsJson = False,
 ) -> None:
-    """All problems: number, name, tags, and how weak each is at the published inputs."""
+    """All problems: number, name, tags, work at full sizes, and how weak each is at the published inputs."""
     from kernelgauge.problems.catalogue import entry, select
 
-    entries = [entry(key) for key in select(parse_levels(level))]
-    if tag is not None:
-        entries = [found for found in entries if tag in found.tags]
+    rows = [_row(entry(key)) for key in select(parse_levels(level), suite=chosen_suite(suite))]
+    wanted = {part.strip() for part in (tag or "").split(",") if part.strip()}
+    low, high = parse_range("--intensity", intensity)
+    rows = [row for row in rows if wanted <= set(row["tags"])]
+    if intensity is not None:
+        rows = [row for row in rows if row["intensity"] is not None and low <= row["intensity"] <= high]
     if as_json:
-        typer.echo(json.dumps([_row(found) for found in entries]))
+        typer.echo(json.dumps(rows))
         return
-    from rich.console import Console
     from rich.table import Table
 
+    from kernelgauge.cli.tables import console
+
     table = Table(box=None, header_style="bold")
-    for column in ("problem", "name", "tags", "at published inputs"):
-        table.add_column(column)
-    for found in entries:
-        weakness = found.weakness
-        weak = f"{weakness.severity}: {', '.join(weakness.kinds)}" if weakness else ""
-        table.add_row(found.key, found.name, ", ".join(found.tags), weak)
-    Console().print(table)
+    for column in ("problem", "name", "tags", "GFLOP", "MB", "FLOP/B", "at published inputs"):
+        table.add_column(column, justify="right" if column in ("GFLOP", "MB", "FLOP/B") else "left")
+    for row in rows:
+        weakness = row["weakness"]
+        weak = f"{weakness['severity']}: {', '.join(weakness['kinds'])}" if weakness else ""
+        table.add_row(
+            row["key"],
+            row["name"],
+            ", ".join(row["tags"]),
+            f"{row['flops'] / 1e9:.3g}" if row["flops"] else "",
+            f"{row['min_bytes'] / 1e6:.3g}" if row["min_bytes"] else "",
+            f"{row['intensity']:.3g}" if row["intensity"] is not None else "",
+            weak,
+        )
+    console().print(table)
 
 
-def _row(found: object) -> dict[str, object]:
-    row: dict[str, object] = found.model_dump(mode="json")  # type: ignore[attr-defined]
-    return {"key": found.key, **row}  # type: ignore[attr-defined]
+def _row(found: Entry) -> dict[str, Any]:
+    """A flat object for a problem; work is that at full sizes, null where nothing is recorded of it."""
+    from kernelgauge.problems.facts import facts
+    from kernelgauge.schema import suite_of
+
+    known = facts(found.level, found.number) if suite_of(found.key) is None else None
+    work: dict[str, Any] = {"flops": None, "min_bytes": None, "intensity": None}
+    if known is not None:
+        work = {"flops": known.flops, "min_bytes": known.min_bytes, "intensity": (known.flops or 0) / known.min_bytes}
+    return {"key": found.key, **found.model_dump(mode="json"), **work}
 
 
 @app.command()
@@ -59,3 +93,53 @@ def show(
         typer.echo(found.model_dump_json())
     else:
         typer.echo(found.source, nl=False)
+
+
+@app.command()
+def verify(
+    problems: Annotated[
+        list[str] | None, typer.Argument(help="Problems such as 1/23, or files; default: all.")
+    ] = None,
+    level: Annotated[str | None, typer.Option("--level", help="Levels, such as 1,2.")] = None,
+    suite: SuiteName = None,
+    protocol: Annotated[
+        str, typer.Option("--protocol", help="Protocols to try trivial answers under.")
+    ] = "strict,v0.1",
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Problems examined at once.")] = 1,
+    record: Annotated[
+        bool, typer.Option("--record", help="For the suite's maintainers: keep what was found as the suite's data.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Is every problem what it says it is, and would an answer that skips the work pass?
+
+    Compares names, shapes, FLOPs and bytes with recorded facts, runs the reduced sizes, and tries trivial answers,
+    low precision and ignored parameters under each protocol. Exit code: 0 if every problem is sound, 3 if not.
+    """
+    from kernelgauge.cli.progress import counting
+    from kernelgauge.cli.verification import complain, show_findings
+    from kernelgauge.config import load_protocol
+    from kernelgauge.problems.catalogue import select
+    from kernelgauge.problems.loader import is_own_file
+    from kernelgauge.session import Session
+    from kernelgauge.verification.verify import keep, verify_all
+
+    own = [name for name in problems or [] if is_own_file(name)]
+    named = [name for name in problems or [] if not is_own_file(name)]
+    levels, named_suite = parse_levels(level), chosen_suite(suite)
+    keys = own + (select(levels, named or None, suite=named_suite) if named or level or not own else [])
+    protocols = [load_protocol(name.strip()) for name in protocol.split(",")]
+    findings = []
+    with Session(threads=1) as session, counting("verifying", len(keys)) as seen:
+        for finding in verify_all(session, keys, protocols, jobs):
+            findings.append(finding)
+            complain(finding)
+            seen(f"{finding.problem} {finding.name}")
+    broken = any(finding.broken for finding in findings)
+    if record and not broken:
+        keep(findings)
+    if as_json:
+        typer.echo(json.dumps([finding.model_dump(mode="json") for finding in findings]))
+    else:
+        show_findings(findings, [each.name for each in protocols])
+    raise typer.Exit(3 if broken else 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -25,6 +25,16 @@ def working(what: str) -> Iterator[None]:
         return
     with console.status(escape(what)):
         yield
+
+
+@contextmanager
+def counting(what: str, total: int) -> Iterator[Callable[[str], None]]:
+    """A bar that counts to `total`, on a terminal only; call what it gives with the name of each thing done."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda name: bar.update(task, advance=1, description=f"{what}: {escape(name)}")
 
 
 class RunProgress(Watch):

@@ -8,17 +8,18 @@ from typing import Annotated
 import typer
 
 from kernelgauge.cli.options import AsJson
+from kernelgauge.schema import Sizes
 
 
-def _references(keys: tuple[str, ...], sizes: str) -> dict[str, str]:
+def _references(keys: tuple[str, ...], sizes: Sizes) -> dict[str, str]:
     from kernelgauge.errors import ProblemError
-    from kernelgauge.problems.loader import is_own_file, load_problem
+    from kernelgauge.problems.loader import load_problem, sizes_within
 
     found = {}
     for key in keys:
         try:
-            found[key] = load_problem(key, sizes="full" if is_own_file(key) else sizes).source  # type: ignore[arg-type]
-        except ProblemError:  # a user's own file that has moved since: the report does without it
+            found[key] = load_problem(key, sizes=sizes_within(key, sizes)).source
+        except ProblemError:  # a user's own file or suite that has gone since: the report does without it
             continue
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,12 +16,15 @@ from kernelgauge.cli.options import (
     ProtocolName,
     SizesName,
     SizesOption,
+    SuiteName,
     chosen_device,
-    chosen_sizes,
+    chosen_suite,
     parse_levels,
     parse_names,
+    sizes_of_run,
 )
 from kernelgauge.errors import MachineError, UsageError
+from kernelgauge.schema import suite_of
 
 if TYPE_CHECKING:
     from kernelgauge.config import Protocol
@@ -30,17 +34,19 @@ if TYPE_CHECKING:
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Candidates generated, built and checked at once.")]
 
 
-def _select(levels: str | None, names: str | None, contestant: Contestant) -> list[str]:
+def _select(
+    levels: list[int] | None, wanted: list[str] | None, contestant: Contestant, suites: Sequence[str | None]
+) -> list[str]:
     """Keys of the problems asked for that the contestant has candidates for; own files stand for themselves."""
-    from kernelgauge.problems.catalogue import select
+    from kernelgauge.problems.catalogue import entry, select
     from kernelgauge.problems.loader import is_own_file, load_problem
 
-    wanted = parse_names(names)
     own = [load_problem(name).key for name in wanted or () if is_own_file(name)]
-    within = select(parse_levels(levels))
+    within = [key for suite in suites for key in select(levels, suite=suite)]
     if wanted is not None:
-        named = select(names=[name for name in wanted if not is_own_file(name)])
-        within = [key for key in named if key in within] + own
+        suite = suites[0] if len(suites) == 1 else None
+        named = select(names=[name for name in wanted if not is_own_file(name)], suite=suite)
+        within = [key for key in named if levels is None or entry(key).level in levels] + own
     return [key for key in within if contestant.samples(key)]
 
 
@@ -70,8 +76,9 @@ def _judge(contestant: Contestant, run: Run, keys: list[str], protocol: Protocol
 def run(
     contestant: Annotated[str, typer.Option("--contestant", help="inductor, folder:DIR, or module:Class.")],
     out: Annotated[Path, typer.Option("--out", help="Run folder; an unfinished one goes on.")],
-    level: Annotated[str | None, typer.Option("--level", help="Levels, such as 1,2,3.")] = None,
+    level: Annotated[str | None, typer.Option("--level", help="Levels, such as 1,2; default: all but 4.")] = None,
     problems: Annotated[str | None, typer.Option("--problems", help="Problems, such as 1/19,2/14.")] = None,
+    suite: SuiteName = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first so many.")] = None,
     backend: BackendName = None,
     sizes: SizesName = None,
@@ -82,20 +89,25 @@ def run(
     """Judge a contestant on a part of the suite and keep every record. Ctrl-C loses nothing that was finished."""
     from kernelgauge.config import load_protocol
     from kernelgauge.generation.contestants import contestant_named
+    from kernelgauge.problems.catalogue import DEFAULT_LEVELS
     from kernelgauge.schema import RunHeader
     from kernelgauge.store.run import Run
 
     rules = load_protocol(protocol)
-    who = contestant_named(contestant, backend)
+    names = parse_names(problems)
+    meant = chosen_suite(suite, names)
+    who = contestant_named(contestant, backend, meant)
     where = chosen_device(device)
-    keys = _select(level, problems, who)[:limit]
+    default = level is None and names is None and meant is None
+    levels = list(DEFAULT_LEVELS) if default else parse_levels(level)
+    keys = _select(levels, names, who, [meant])[:limit]
     if not keys:
         raise UsageError(f"{contestant} has no candidate for any of the problems asked for")
     header = RunHeader(
         kernelgauge=__version__,
         contestant=who.name,
         problems=tuple(keys),
-        sizes=chosen_sizes(sizes, where),
+        sizes=sizes_of_run(sizes, where, keys),
         device=where,
         protocol=rules.name,
         protocol_digest=rules.digest,
@@ -109,6 +121,7 @@ def reeval(
     out: Annotated[Path | None, typer.Option("--out", help="A new run folder; default: append to the same.")] = None,
     level: Annotated[str | None, typer.Option("--level")] = None,
     problems: Annotated[str | None, typer.Option("--problems")] = None,
+    suite: SuiteName = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1)] = None,
     sizes: Annotated[SizesOption | None, typer.Option("--sizes", help="Needs --out.")] = None,
     device: Annotated[DeviceOption | None, typer.Option("--device", help="Needs --out.")] = None,
@@ -122,7 +135,10 @@ def reeval(
 
     source = Run.read(folder)
     stored = Stored(source)
-    keys = _select(level, problems, stored)[:limit]
+    names = parse_names(problems)
+    meant = chosen_suite(suite, names)
+    suites = [meant] if suite or meant else list(dict.fromkeys(map(suite_of, stored.problems())))
+    keys = _select(parse_levels(level), names, stored, suites)[:limit]
     if not keys:
         raise UsageError(f"{folder} holds no candidate for any of the problems asked for")
     rules = load_protocol(protocol or source.header.protocol)
@@ -130,7 +146,7 @@ def reeval(
         update={
             "kernelgauge": __version__,
             "problems": tuple(keys),
-            "sizes": chosen_sizes(sizes, "") if sizes else source.header.sizes,
+            "sizes": sizes_of_run(sizes, "", keys) if sizes else source.header.sizes,
             "device": device.value if device else source.header.device,
             "protocol": rules.name,
             "protocol_digest": rules.digest,

@@ -7,11 +7,14 @@ of the score: for all candidates alike, whether they pass or fail.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from kernelgauge.backends.cache import locked
+from kernelgauge.checks.numerics import distances
 from kernelgauge.checks.probes import Probes
 from kernelgauge.config import Protocol
 from kernelgauge.evaluation import judge
@@ -19,6 +22,9 @@ from kernelgauge.evaluation.check import Facts, prepare
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.schema import Environment, Problem, digest
+
+# Relative to the output: what float64 itself leaves, behind a normalisation that divides by something small too.
+_NO_EFFECT = 1e-9
 
 
 def surviving_probes(reference: Reference) -> tuple[str, ...]:
@@ -37,6 +43,57 @@ def surviving_probes(reference: Reference) -> tuple[str, ...]:
         if not probes.alive:
             break
     return probes.survivors() if probes else ()
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What a protocol would let through on one problem."""
+
+    trivial: tuple[str, ...]
+    """Answers without the work; see `checks.probes`."""
+    shortcuts: tuple[str, ...]
+    """Cut corners; see `Oracle.imitate`."""
+    idle: tuple[str, ...]
+    """Parameters that make no difference at all, here."""
+
+
+def weigh(zygote: Zygote, problem: Problem, protocol: Protocol, device: str, parameters: Sequence[str]) -> Weighed:
+    """Try every trivial answer and every shortcut on one problem.
+
+    Raises:
+        ProblemError: the reference itself fails.
+    """
+    with Reference(zygote, problem, protocol, device) as reference:
+        trivial = surviving_probes(reference)
+        shortcuts, idle = surviving_shortcuts(reference, parameters)
+    return Weighed(trivial, tuple(shortcuts), tuple(idle))
+
+
+def surviving_shortcuts(reference: Reference, parameters: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Cut corners that pass every trial, and the parameters among them that make no difference at all.
+
+    Tried are inputs and parameters in TF32 and in bfloat16, and each parameter ignored; see `Oracle.imitate`. Under
+    randomised parameters a parameter without effect (a bias before a normalisation) is algebra, not a weakness.
+    """
+    agreement = reference.protocol.agreement
+    alive = ["tf32", "bfloat16", *(f"without {name}" for name in parameters)]
+    idle: list[str] = []
+    for variant in reference.protocol.inputs.variants:
+        facts = prepare(reference, variant)
+        passing = []
+        for shortcut in alive:
+            name = shortcut.removeprefix("without ")
+            if name in idle:  # what made no difference once is not tried again: large models have hundreds
+                passing.append(shortcut)
+                continue
+            exact = reference.imitate(shortcut)
+            if name != shortcut and all(found.rms <= _NO_EFFECT for found in distances(exact, facts.truth)):
+                idle.append(name)
+            answer = [tensor.to(due.dtype) for tensor, due in zip(exact, facts.answer, strict=True)]
+            if judge.compare(agreement, "own", answer, facts.truth, facts.eager)[0].agreed:
+                passing.append(shortcut)
+        alive = passing
+    return alive, idle
 
 
 class Admissions:

@@ -8,6 +8,7 @@ honest candidate packs or folds its weights inside `__init__`, which a `load_sta
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -62,10 +63,18 @@ def randomised() -> Iterator[None]:
         saved.append((owner, name, owner.__dict__[name]))
         setattr(owner, name, value)
 
-    replace(nn.init, "ones_", lambda tensor: _scatter(tensor, 1.0))
-    replace(nn.init, "zeros_", lambda tensor: _scatter(tensor, 0.0))
-    for owner in (nn.init, nn.modules.activation):  # attention imports the function by name
-        replace(owner, "constant_", lambda tensor, val: _scatter(tensor, float(val)))
+    fill: dict[str, Any] = {
+        "ones_": lambda tensor: _scatter(tensor, 1.0),
+        "zeros_": lambda tensor: _scatter(tensor, 0.0),
+        "constant_": lambda tensor, val: _scatter(tensor, float(val)),
+    }
+    for name, function in fill.items():
+        replace(nn.init, name, function)
+    replace(nn.modules.activation, "constant_", fill["constant_"])  # attention imports the function by name
+    # transformers 5 keeps the originals in a table of its own, filled when it is imported.
+    table = getattr(sys.modules.get("transformers.initialization"), "TORCH_INIT_FUNCTIONS", {})
+    originals = {name: table[name] for name in fill if name in table}
+    table.update({name: fill[name] for name in originals})
     replace(_NormBase, "reset_running_stats", _random_statistics)
     for name in ("ones", "zeros", "full"):
         replace(torch, name, _marking(getattr(torch, name)))
@@ -73,5 +82,6 @@ def randomised() -> Iterator[None]:
     try:
         yield
     finally:
+        table.update(originals)
         for owner, name, value in reversed(saved):
             setattr(owner, name, value)

@@ -17,7 +17,13 @@ from kernelgauge.evaluation.channel import receive, send
 from kernelgauge.evaluation.scratch import ScratchFolders
 from kernelgauge.hardware import memory_bytes
 
-Role = Literal["worker", "oracle"]
+Role = Literal["worker", "oracle", "examiner"]
+
+KEEP_FREED_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**46)}
+"""Environment under which freed memory stays with the process, as with the caching allocator on a GPU.
+
+Otherwise every output above 32 MiB costs a page fault per 4 KiB in every call, three times the kernel itself.
+"""
 
 _START_SECONDS = 60.0
 
@@ -42,10 +48,7 @@ class Zygote:
             "OMP_NUM_THREADS": str(self.settings.threads),
             "OPENBLAS_NUM_THREADS": "1",
             "TORCHINDUCTOR_COMPILE_THREADS": "1",
-            # Freed memory stays with the process, as it does with the caching allocator on a GPU: otherwise every
-            # output above 32 MiB costs a page fault per 4 KiB in every call, three times the kernel itself.
-            "MALLOC_MMAP_MAX_": "0",
-            "MALLOC_TRIM_THRESHOLD_": str(2**46),
+            **KEEP_FREED_MEMORY,
         }
         for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "PYTHONPATH"):
             if name in os.environ:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import socket
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import torch
 
 from kernelgauge.backends.loading import import_file
-from kernelgauge.checks.inputs import classify, vary
+from kernelgauge.checks.inputs import classify, rounded, vary
 from kernelgauge.evaluation.arguments import decode, encode
 from kernelgauge.evaluation.channel import TensorSpec, receive, send
 from kernelgauge.evaluation.initialisers import randomised
@@ -40,17 +41,19 @@ class Oracle:
         self.precise = False
         self.arguments: list[Any] = []
         self.domains: list[str] = []
-        self.regions: list[Region] = []
-        self.expected: list[torch.Tensor] = []
+        self.device = torch.device("cpu")
+        self.regions: dict[str, Region] = {}
+        self._built: dict[str, Any] = {}
 
-    def open(self, path: str, seed: int, domains: dict[str, str]) -> dict[str, Any]:
-        """Import the problem, read its constructor arguments and the shape of its inputs."""
+    def open(self, path: str, seed: int, domains: dict[str, str], device: str) -> dict[str, Any]:
+        """Import the problem, read its constructor arguments and the shape of its inputs.
+
+        Inputs are drawn, and expected outputs computed, on `device`: a published size takes minutes on a CPU.
+        """
+        self.device = torch.device(device)
         self.module = import_file(Path(path), "problem")
         init = list(self.module.get_init_inputs())
-        torch.manual_seed(seed)
-        first = list(self.module.get_inputs())
-        torch.manual_seed(seed + 1)
-        second = list(self.module.get_inputs())
+        first, second = self._drawn(seed), self._drawn(seed + 1)
         names = self.module.Model.forward.__code__.co_varnames[1:]
         self.domains = [
             domains.get(names[i] if i < len(names) else "", "") or classify(first[i], second[i])
@@ -60,35 +63,41 @@ class Oracle:
         tensors = [a for a in first if isinstance(a, torch.Tensor)]
         return {"event": "described", "data": {"init": encode(init), "inputs": _as_specs(tensors)}}
 
+    def _drawn(self, seed: int) -> list[Any]:
+        assert self.module is not None
+        torch.manual_seed(seed)
+        with self.device:
+            return list(self.module.get_inputs())
+
     def construct(self, init: Any, seed: int, randomise: bool, precise: bool, save: str | None) -> dict[str, Any]:
         """Build the reference; with `precise` in float64; with `save`, store its float32 parameters there."""
-        torch.manual_seed(seed)
-        assert self.module is not None
-        with torch.no_grad():
-            if randomise:
-                with randomised():
-                    model = self.module.Model(*decode(init))
-            else:
-                model = self.module.Model(*decode(init))
+        model = self._construct(init, seed, randomise)
+        self._built = {"init": init, "seed": seed}
         if save is not None:
             torch.save(model.state_dict(), save)
         self.precise = precise
-        self.model = copy.deepcopy(model).double() if precise else model
+        self.model = (copy.deepcopy(model).double() if precise else model).to(self.device)
         return {"event": "constructed"}
 
-    def attach(self, sizes: list[int], descriptors: list[int]) -> dict[str, Any]:
-        self.regions = [Region(fd, size) for fd, size in zip(descriptors, sizes, strict=True)]
+    def _construct(self, init: Any, seed: int, randomise: bool) -> Any:
+        assert self.module is not None
+        torch.manual_seed(seed)
+        with torch.no_grad(), randomised() if randomise else nullcontext():
+            return self.module.Model(*decode(init))
+
+    def attach(self, sizes: dict[str, int], descriptors: list[int]) -> dict[str, Any]:
+        """Map regions by name: `inputs`, `truth` (expected outputs), `shortcut` (what `imitate` computes)."""
+        for (name, size), descriptor in zip(sizes.items(), descriptors, strict=True):
+            self.regions[name] = Region(descriptor, size)
         return {"event": "staged"}
 
     def draw(self, seed: int, variant: str) -> dict[str, Any]:
         """Draw the arguments of one call and write the tensors into the first region."""
-        assert self.module is not None
-        torch.manual_seed(seed)
-        drawn = list(self.module.get_inputs())
+        drawn = self._drawn(seed)
         self.arguments = [vary(value, variant, domain) for value, domain in zip(drawn, self.domains, strict=True)]
         tensors = [a for a in self.arguments if isinstance(a, torch.Tensor)]
         specs = _as_specs(tensors)
-        views = self.regions[0].tensors([TensorSpec(**spec) for spec in specs])
+        views = self.regions["inputs"].tensors([TensorSpec(**spec) for spec in specs])
         for view, tensor in zip(views, tensors, strict=True):
             view.copy_(tensor)
         remaining = iter(specs)
@@ -99,19 +108,56 @@ class Oracle:
         return {"event": "drawn", "data": {"arguments": described}}
 
     def expect(self, seed: int) -> dict[str, Any]:
-        """Run the reference on the arguments just drawn; outputs go into the second region where it is attached."""
+        """Run the reference on the arguments just drawn; outputs go into the region `truth` where it is attached."""
+        return self._write("truth", self._forward(seed))
+
+    def imitate(self, seed: int, shortcut: str) -> dict[str, Any]:
+        """What an answer would be that cuts this corner and is exact otherwise, into the region `shortcut`.
+
+        `tf32`, `bfloat16`: inputs and parameters rounded so, as a kernel on tensor cores would read them.
+        `without NAME`: as if the parameter still had the constant it is constructed with by default, zero where it
+        is drawn at random.
+        """
+        kept = {name: tensor.detach().clone() for name, tensor in self.model.named_parameters()}
+        arguments = self.arguments
+        try:
+            with torch.no_grad():
+                if shortcut.startswith("without "):
+                    name = shortcut.removeprefix("without ")
+                    self.model.get_parameter(name).fill_(self._default(name))
+                else:
+                    self.arguments = [rounded(value, shortcut) for value in arguments]
+                    for tensor in self.model.parameters():
+                        tensor.copy_(rounded(tensor, shortcut))
+            return self._write("shortcut", self._forward(seed))
+        finally:
+            self.arguments = arguments
+            with torch.no_grad():
+                for name, tensor in self.model.named_parameters():
+                    tensor.copy_(kept[name])
+
+    def _default(self, name: str) -> float:
+        """The constant a parameter starts with under PyTorch's default initialisers; 0 for one drawn at random."""
+        if "plain" not in self._built:
+            self._built["plain"] = self._construct(self._built["init"], self._built["seed"], randomise=False)
+        values = self._built["plain"].get_parameter(name)
+        return float(values.flatten()[0]) if values.numel() and bool((values == values.flatten()[0]).all()) else 0.0
+
+    def _forward(self, seed: int) -> list[torch.Tensor]:
         default = torch.get_default_dtype()
         if self.precise:
             torch.set_default_dtype(torch.float64)  # so that states the forward makes itself are float64 too
         try:
             torch.manual_seed(seed)
             with torch.no_grad():
-                outputs = flatten(self.model(*[self._raise_precision(a) for a in self.arguments]))
+                return flatten(self.model(*[self._raise_precision(a) for a in self.arguments]))
         finally:
             torch.set_default_dtype(default)
+
+    def _write(self, region: str, outputs: list[torch.Tensor]) -> dict[str, Any]:
         specs = _as_specs(outputs)
-        if len(self.regions) > 1:
-            views = self.regions[1].tensors([TensorSpec(**spec) for spec in specs])
+        if region in self.regions:
+            views = self.regions[region].tensors([TensorSpec(**spec) for spec in specs])
             for view, output in zip(views, outputs, strict=True):
                 view.copy_(output)
         return {"event": "done", "tensors": specs}

@@ -57,7 +57,7 @@ class WorkerProcess:
     """One forked process, its scratch folder, and the channel to it; a context manager that leaves nothing behind.
 
     Args:
-        role: `worker` runs a candidate or the reference, `oracle` the problem's own trusted code.
+        role: `worker` runs a candidate or the reference, `oracle` and `examiner` the problem's own trusted code.
         environment: variables beside the scrubbed minimum; `{scratch}` in a value is replaced.
         sealed: whether the walls of `isolation` go up.
         writable: folders it may write to beside its scratch.

@@ -118,8 +118,13 @@ class Supervisor:
             job.failure = failure
 
     def trivial(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> tuple[str, ...]:
-        """Work-skipping answers this protocol would accept on this problem; see `Admissions`."""
-        return self._admissions.trivial(problem, protocol, device, environment)
+        """Work-skipping answers this protocol would accept on this problem; see `Admissions`.
+
+        Where such a problem is left out, so is one that is known to accept a cut corner.
+        """
+        found = self._admissions.trivial(problem, protocol, device, environment)
+        excluded = protocol.score.weak_problems == "excluded"
+        return (*found, *problem.shortcuts.get(protocol.name, ())) if excluded else found
 
     def _admit(self, job: Job) -> None:
         job.trivial = self.trivial(job.problem, job.protocol, job.device, job.environment)

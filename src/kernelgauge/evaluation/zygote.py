@@ -25,10 +25,10 @@ from typing import Any
 
 import torch
 
-from kernelgauge.evaluation import isolation, oracle, worker
+from kernelgauge.evaluation import examiner, isolation, oracle, worker
 from kernelgauge.evaluation.channel import receive, send
 
-_ROLES = {"worker": worker.serve, "oracle": oracle.serve}
+_ROLES = {"worker": worker.serve, "oracle": oracle.serve, "examiner": examiner.serve}
 _EXIT_SETUP_FAILED = 97
 
 

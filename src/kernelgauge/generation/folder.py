@@ -1,7 +1,7 @@
 """A folder of candidates as a contestant: answers that somebody already wrote.
 
 Understood names, below the folder: `1_23.py`, `1_23_softmax.py`, `1_23_softmax_sample_2.py`, `level1/23_softmax.py`,
-and KernelBench's `level_1_problem_23_sample_0_kernel.py`.
+and KernelBench's `level_1_problem_23_sample_0_kernel.py`. The problems meant are those of one suite.
 """
 
 from __future__ import annotations
@@ -46,13 +46,15 @@ class Folder:
     Args:
         path: the folder.
         backend: kernel language of all files; default: recognised from each text.
+        suite: the imported suite that the files answer; default: the built-in one.
 
     Raises:
         UsageError: no such folder, unreadable, or nothing in it is named after a problem.
     """
 
-    def __init__(self, path: Path, backend: str | None = None):
+    def __init__(self, path: Path, backend: str | None = None, suite: str | None = None):
         self.path = path
+        self._prefix = f"{suite}:" if suite else ""
         self._backend = backend
         self.ignored: list[str] = []
         self._files: dict[str, dict[int, Path]] = {}
@@ -77,7 +79,7 @@ class Folder:
         if match is None:
             self.ignored.append(relative)
             return
-        key = f"{int(match['level'])}/{int(match['number'])}"
+        key = f"{self._prefix}{int(match['level'])}/{int(match['number'])}"
         sample = int(match["sample"] or 0)
         taken = self._files.setdefault(key, {})
         if sample in taken:

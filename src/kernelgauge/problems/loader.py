@@ -8,24 +8,36 @@ from typing import get_args
 from kernelgauge.errors import ProblemError
 from kernelgauge.problems import catalogue, own_file
 from kernelgauge.problems.sizes import with_constants
+from kernelgauge.problems.verified import verified
 from kernelgauge.schema import Problem, Sizes
 
 
 def load_problem(name: str | Path, sizes: Sizes = "full") -> Problem:
-    """The problem of that name in the suite, or the one in the user's own file at that path.
+    """The problem of that name in a suite, or the one in the user's own file at that path.
 
-    Names: `"1/23"`, `"level1/23"`, `"1/23_softmax"`, `"level1/23_softmax"`, `"23_softmax"`. A `Path`, text
-    ending in `.py`, or text that names something on disk is an own file; its key is the path as given, and
-    it has no size but `"full"`. `source` of the result runs by itself.
+    Names: `"1/23"`, `"level1/23"`, `"1/23_softmax"`, `"level1/23_softmax"`, `"23_softmax"`, and each of them behind
+    the name of an imported suite, as in `"mine:1/23"`. A `Path`, text ending in `.py`, or text that names something
+    on disk is an own file; its key is the path as given, and it has no size but `"full"`. `source` of the result
+    runs by itself.
 
-    Raises ProblemError for an unknown name or size, and for a file that is not a usable problem; own files
-    are parsed, never executed.
+    Raises ProblemError for an unknown name, suite or size, and for a file that is not a usable problem; own and
+    imported files are parsed, never executed.
     """
     if sizes not in get_args(Sizes):
         raise ProblemError(f"there is no size {sizes!r}: choose one of {', '.join(get_args(Sizes))}")
     if is_own_file(name):
         return _own(name, sizes)
     return _of_suite(str(name), sizes)
+
+
+def sizes_of(name: str | Path) -> tuple[Sizes, ...]:
+    """The sizes a problem has; a user's own file has only its own. Raises ProblemError for an unknown name."""
+    return ("full",) if is_own_file(name) else ("full", *catalogue.entry(str(name)).sizes)
+
+
+def sizes_within(name: str | Path, wanted: Sizes) -> Sizes:
+    """What a problem is judged at in a run of these sizes: its own where it has no others. Raises ProblemError."""
+    return wanted if wanted in sizes_of(name) else "full"
 
 
 def is_own_file(name: str | Path) -> bool:
@@ -42,16 +54,21 @@ def is_own_file(name: str | Path) -> bool:
 
 def _of_suite(name: str, sizes: Sizes) -> Problem:
     entry = catalogue.entry(name)
+    if sizes != "full" and sizes not in entry.sizes:
+        raise ProblemError(f"problem {entry.key} has no constants for {sizes!r}: `--sizes full` is its own size")
+    # By bytes: reading as text would change the line ends of an imported file.
+    source = own_file.decoded(own_file.raw(entry.path), str(entry.path))
     return Problem(
         key=entry.key,
         name=entry.name,
         level=entry.level,
         number=entry.number,
         sizes=sizes,
-        source=with_constants(entry.path.read_text(encoding="utf-8"), entry.sizes.get(sizes, {})),
+        source=with_constants(source, entry.sizes[sizes] if sizes != "full" else {}),
         domains=entry.domains,
         tags=entry.tags,
         weakness=entry.weakness,
+        shortcuts=known.shortcuts if (known := verified(entry.key)) else {},
     )
 
 

@@ -22,7 +22,7 @@ def with_constants(source: str, constants: Mapping[str, Constant]) -> str:
     a constant is not assigned exactly once at module level.
     """
     nodes = _assignments(source)
-    lines = source.encode().split(b"\n")
+    lines = source.encode().splitlines(keepends=True)  # of bytes: at the ends that Python's parser knows, no others
     replacements = [(_value_node(nodes, name), value) for name, value in constants.items()]
     # From the end backwards, so that the positions still to come stay right.
     replacements.sort(key=lambda pair: (pair[0].lineno, pair[0].col_offset), reverse=True)
@@ -31,7 +31,7 @@ def with_constants(source: str, constants: Mapping[str, Constant]) -> str:
         before = lines[first][: node.col_offset]
         after = lines[last][node.end_col_offset :]
         lines[first : last + 1] = [before + _literal(node, value).encode() + after]
-    return b"\n".join(lines).decode()
+    return b"".join(lines).decode()
 
 
 def _assignments(source: str) -> dict[str, list[ast.expr]]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from kernelgauge.schema import Evaluation, NoCandidate
+from kernelgauge.schema import SUITE_NAME, Evaluation, NoCandidate
 
 OWN_LEVEL = "own"
 """The level shown for a user's own reference file."""
@@ -80,10 +80,13 @@ def natural(key: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def level_of(record: Evaluation | NoCandidate) -> str:
-    """The record's level as text. A skip may not say it, but the suite's keys do: `2/17` is of level 2."""
+    """The record's level as text. A skip may not say it, but a suite's keys do: `2/17` is of level 2.
+
+    `0` is the level of problems of an imported suite that has none.
+    """
     if record.level is not None:
         return str(record.level)
-    key = re.fullmatch(r"(\d+)/\d+", record.problem)
+    key = re.fullmatch(rf"(?:{SUITE_NAME}:)?(\d+)/\d+", record.problem)
     return key[1] if key else OWN_LEVEL
 
 

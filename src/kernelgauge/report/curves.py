@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from kernelgauge.report.answers import Answers, by_interval, counting, gather
+from kernelgauge.report.answers import Answers, by_interval, counting, gather, natural
 from kernelgauge.schema import Evaluation, NoCandidate
 
 Curve = list[tuple[float, float]]
@@ -19,7 +19,7 @@ def curves(evaluations: Sequence[Evaluation], skips: Sequence[NoCandidate] = ())
     for answers in problems:
         levels[answers.level].append(answers)
     found = {"all": curve(problems)} if problems else {}
-    return found | {level: curve(levels[level]) for level in sorted(levels)}
+    return found | {level: curve(levels[level]) for level in sorted(levels, key=natural)}
 
 
 def curve(problems: Sequence[Answers]) -> Curve:

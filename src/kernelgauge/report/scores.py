@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
+from kernelgauge.problems.suites import BUILT_IN
 from kernelgauge.report.answers import Answers, Success, by_interval, by_point, counting, gather, natural
 from kernelgauge.report.estimators import geometric_mean, pass_at_k, wilson
-from kernelgauge.schema import Environment, Evaluation, NoCandidate, Record, RunHeader
+from kernelgauge.report.suite import KnownWeak, tags_of, weakness_of
+from kernelgauge.schema import Environment, Evaluation, NoCandidate, Record, RunHeader, suite_of
 from kernelgauge.store import Run
 
 THRESHOLDS = {"0": 0.0, "0.5": 0.5, "0.8": 0.8, "1": 1.0, "1.5": 1.5, "2": 2.0}
@@ -63,7 +65,11 @@ class Scores(Record):
     overall: Group
     levels: dict[str, Group]
     """By level as text; `own` for a user's own files."""
+    tags: dict[str, Group]
+    """By tag of the suite; a problem with several is in several."""
     left_out: tuple[LeftOut, ...]
+    weak: tuple[KnownWeak, ...]
+    """Problems of this run that are `fatal` or `weak` at the published inputs, counted or not."""
     pending: tuple[str, ...]
     """Problems that the run was asked for and has not come to yet; they are in no denominator."""
     problems: tuple[dict[str, Any], ...]
@@ -92,6 +98,8 @@ def score(
     return Scores(
         overall=_group(counted),
         levels={level: _group([a for a in counted if a.level == level]) for level in levels},
+        tags=_by_tag(counted),
+        weak=_known_weak(gathered),
         left_out=tuple(LeftOut(problem=a.problem, trivial=a.trivial) for a in gathered if not a.counts),
         pending=tuple(problem for problem in (header.problems if header else ()) if problem not in seen),
         problems=tuple(evaluation.summary() for evaluation in standing),
@@ -118,6 +126,24 @@ def fast_p(evaluations: Iterable[Evaluation], p: float, total: int, rule: Succes
     if total < len(counted):
         raise ValueError(f"{len(counted)} problems were evaluated, which is more than {total}")
     return sum(answers.share(p, rule) for answers in counted) / total if total else None
+
+
+def _by_tag(problems: Sequence[Answers]) -> dict[str, Group]:
+    tagged: dict[str, list[Answers]] = {}
+    for answers in problems:
+        for tag in tags_of(answers.problem):
+            tagged.setdefault(tag, []).append(answers)
+    ordered = sorted(tagged, key=lambda tag: (-len(tagged[tag]), tag))
+    return {tag: _group(tagged[tag]) for tag in ordered}
+
+
+def _known_weak(problems: Sequence[Answers]) -> tuple[KnownWeak, ...]:
+    known = ((answers, weakness_of(answers.problem)) for answers in problems)
+    return tuple(
+        KnownWeak(problem=answers.problem, weakness=weakness, counts=answers.counts)
+        for answers, weakness in known
+        if weakness is not None and weakness.severity != "minor"
+    )
 
 
 def _group(problems: Sequence[Answers]) -> Group:
@@ -188,4 +214,7 @@ def _differences(evaluations: Sequence[Evaluation]) -> list[str]:
         values = sorted({str(getattr(e, field)) for e in evaluations})
         if len(values) > 1:
             found.append(f"the figures mix {field}: {', '.join(values)}")
+    suites = sorted({suite_of(e.problem) or BUILT_IN for e in evaluations if e.level is not None})
+    if len(suites) > 1:
+        found.append(f"the figures of a level mix the suites {', '.join(suites)}")
     return found

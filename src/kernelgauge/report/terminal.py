@@ -26,6 +26,8 @@ def render(found: Scores) -> RenderableType:
     parts: list[RenderableType] = [_title(found), _fast_p(found), _speeds(found)]
     if found.overall.outcomes or found.overall.no_candidate:
         parts.append(_outcomes(found))
+    if len(found.tags) > 1:
+        parts.append(_tags(found))
     parts.extend(Padding(line, (0, 1)) for line in _remarks(found))
     return Group(*parts)
 
@@ -35,6 +37,7 @@ def _title(found: Scores) -> Text:
     title = Text("kernelgauge", style="bold")
     if header:
         title.append(f"  {header.contestant}", style="bold cyan")
+        title.append("".join(f"  suite {suite}" for suite in header.suites))
         title.append(f"  {header.protocol}, {header.sizes} sizes, {header.device}", style="dim")
     if found.environment and found.environment.gpu:
         title.append(f", {found.environment.gpu}", style="dim")
@@ -91,11 +94,26 @@ def _outcomes(found: Scores) -> Table:
     return table
 
 
+def _tags(found: Scores) -> Table:
+    table = Table(title="by kind of problem", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("tag")
+    for name in ("n", "correct", "fast_1", "geometric mean"):
+        table.add_column(name, justify="right")
+    for tag, group in list(found.tags.items())[:LISTED]:
+        mean = f"{group.geomean_speedup:.2f}x" if group.geomean_speedup is not None else "–"
+        table.add_row(tag, str(group.problems), _percent(group.fast_p["0"]), _percent(group.fast_p["1"]), mean)
+    return table
+
+
 def _remarks(found: Scores) -> list[Text]:
     remarks = [Text(f"! {warning}", style="yellow") for warning in found.warnings]
     if found.left_out:
         named = _listed([f"{left.problem} ({', '.join(left.trivial)})" for left in found.left_out])
         remarks.append(Text(f"left out, since an answer that skips the work would pass: {named}"))
+    counted = [weak.problem for weak in found.weak if weak.counts]
+    if counted:
+        why = "weak at the published inputs, and in the figures above"
+        remarks.append(Text(f"{why}: {_listed(counted)}", style="dim"))
     if found.pending:
         remarks.append(Text(f"not judged yet, in no figure above: {_listed(found.pending)}", style="yellow"))
     return remarks

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from kernelgauge.errors import StoreError
-from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Record, RunHeader
+from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Record, RunHeader, suite_of
 from kernelgauge.store import codec
 from kernelgauge.store.disk import guarded, make_folder, read_text, write_whole
 from kernelgauge.store.journal import Journal
@@ -102,8 +102,10 @@ class Run:
         """
         if evaluation.candidate_digest != candidate.digest:
             raise StoreError(f"the record of {evaluation.problem} belongs to another candidate's source")
-        # A user's own reference has its own size only, whatever the suite's problems beside it are run at.
-        for field in ("protocol_digest",) if evaluation.level is None else ("sizes", "protocol_digest"):
+        # A problem from outside the built-in suite may have its own size only, whatever the others are run at.
+        outside = evaluation.level is None or suite_of(evaluation.problem) is not None
+        own_size = outside and evaluation.sizes == "full"
+        for field in ("protocol_digest",) if own_size else ("sizes", "protocol_digest"):
             ours, theirs = getattr(self.header, field), getattr(evaluation, field)
             if ours != theirs:
                 raise StoreError(f"{self.path} holds {field} {ours!r}, and this record has {theirs!r}")

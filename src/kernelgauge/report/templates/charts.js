@@ -1,3 +1,5 @@
+const levelled = (name) => ({ all: "all", own: "own problems", 0: "no level" })[name] ?? `level ${name}`;
+
 // fast_p over p: one step line per level and a thicker one for all problems; pointer or arrow keys move a cursor.
 function curveChart(place, curves) {
   const names = Object.keys(curves).filter((name) => name !== "all");
@@ -42,7 +44,7 @@ function curveChart(place, curves) {
       cursor.setAttribute("visibility", "visible");
       chart.setAttribute("aria-valuenow", p.toFixed(2));
       chart.setAttribute("aria-valuetext", `p ${p.toFixed(2)}: ${names.map((n) => `${n} ${percent(at(curves[n], p))}`).join(", ")}`);
-      tip.replaceChildren(`p = ${p.toFixed(2)}`, ...names.map((n) => make("div", {}, `${n === "all" ? "all" : `level ${n}`} `, make("b", {}, percent(at(curves[n], p))))));
+      tip.replaceChildren(`p = ${p.toFixed(2)}`, ...names.map((n) => make("div", {}, `${levelled(n)} `, make("b", {}, percent(at(curves[n], p))))));
       tip.hidden = false;
       tip.style.top = `${up}px`;
       tip.style.left = x(p) > width / 2 ? "" : `${x(p) + 10}px`;
@@ -66,7 +68,7 @@ function curveChart(place, curves) {
     });
     const legend = make("ul", { class: "legend" }, names.map((name) => make("li", {},
       draw("svg", { viewBox: "0 0 26 12", "aria-hidden": "true" }, draw("line", { class: `k-line c-${name}`, x1: 0, x2: 26, y1: 6, y2: 6 })),
-      name === "all" ? "all" : name === "own" ? "own problems" : `level ${name}`)));
+      levelled(name))));
     return [chart, tip, legend];
   });
 }

@@ -1,0 +1,22 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """Divides each row by the mean (not the sum) of its absolute values."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x / torch.mean(torch.abs(x), dim=1, keepdim=True)
+
+
+batch_size = 32768
+dim = 65535
+
+
+def get_inputs():
+    x = torch.rand(batch_size, dim)
+    return [x]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,35 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """Linear layer, max pooling along its features, sum of each row, times a constant: (batch,)."""
+
+    def __init__(self, in_features: int, out_features: int, kernel_size: int, scale_factor: float):
+        super().__init__()
+        self.matmul = nn.Linear(in_features, out_features)
+        self.max_pool = nn.MaxPool1d(kernel_size)
+        self.scale_factor = scale_factor
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.matmul(x)
+        x = self.max_pool(x.unsqueeze(1)).squeeze(1)
+        x = torch.sum(x, dim=1)
+        x = x * self.scale_factor
+        return x
+
+
+batch_size = 128
+in_features = 32768
+out_features = 32768
+kernel_size = 2
+scale_factor = 0.5
+
+
+def get_inputs():
+    x = torch.rand(batch_size, in_features)
+    return [x]
+
+
+def get_init_inputs():
+    return [in_features, out_features, kernel_size, scale_factor]

@@ -1,0 +1,47 @@
+"""What `problems verify --record` found out about the built-in suite: fingerprints and weaknesses as data."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+from kernelgauge.schema import Record
+
+PATH = Path(__file__).parent / "facts" / "verified.json"
+
+
+class Verified(Record):
+    """One problem, as it was when somebody last recorded it on purpose."""
+
+    trivial: dict[str, tuple[str, ...]]
+    """By protocol: answers without the work that it would accept, at the smallest size."""
+    shortcuts: dict[str, tuple[str, ...]]
+    """By protocol: low precision and ignored parameters that it would accept."""
+    idle: tuple[str, ...]
+    """Parameters without any effect on the output."""
+    fingerprints: dict[str, dict[str, tuple[float, float]]]
+    """By size: of inputs, parameters and output under seed 0. They guard against a silent change of a problem."""
+
+
+def verified(key: str) -> Verified | None:
+    """What was recorded about a problem of the built-in suite; None if nothing was."""
+    return _all().get(key)
+
+
+@cache
+def _all() -> dict[str, Verified]:
+    if not PATH.is_file():
+        return {}
+    content = json.loads(PATH.read_text(encoding="utf-8"))
+    return {key: Verified.model_validate(row) for key, row in content.items()}
+
+
+def record(found: dict[str, Verified]) -> None:
+    """Write these problems' rows, keep those of the others. Raises OSError where the package cannot be written."""
+    kept = json.loads(PATH.read_text(encoding="utf-8")) if PATH.is_file() else {}
+    rows = kept | {key: row.model_dump(mode="json") for key, row in found.items()}
+    ordered = sorted(rows, key=lambda key: tuple(map(int, key.split("/"))))
+    lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(rows[key])}" for key in ordered)
+    PATH.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+    _all.cache_clear()

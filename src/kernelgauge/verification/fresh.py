@@ -1,0 +1,161 @@
+"""Fresh problems: drawn from a recipe, kept only if they run, agree with themselves and say something.
+
+What is kept depends on the seed alone: the seeds of the trials that decide are public ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+from kernelgauge.config import Protocol, load_protocol
+from kernelgauge.errors import ProblemError, UsageError
+from kernelgauge.problems import suites
+from kernelgauge.problems.catalogue import entry
+from kernelgauge.problems.loader import load_problem
+from kernelgauge.problems.recipes import fusion, twin, variants
+from kernelgauge.problems.recipes.drawn import Drawn
+from kernelgauge.problems.sizes import with_constants
+from kernelgauge.problems.writing import Row, write_suite
+from kernelgauge.schema import Problem, Sizes
+from kernelgauge.session import Session
+from kernelgauge.verification.facts import misbehaviour
+
+_DRAWS_PER_PROBLEM = 20
+_SAME = 1e-6
+_REDUCED: tuple[Sizes, ...] = ("small", "odd")
+
+Draw = Callable[[int], Drawn]
+"""The problem a recipe draws at that number."""
+
+
+def recipe(session: Session, words: str, seed: int) -> Draw:
+    """What `--recipe` names: `fusion`, `variants`, or `twin 1/23`.
+
+    Raises:
+        UsageError: there is no such recipe.
+        ProblemError: the problem to twin is unknown, has one size only, or cannot be rewritten.
+    """
+    name, _, rest = words.strip().partition(" ")
+    if name == "fusion" and not rest:
+        return partial(fusion.draw, seed)
+    if name == "variants" and not rest:
+        return partial(variants.draw, seed)
+    if name == "twin" and rest:
+        return _twins(session, rest.strip(), seed)
+    raise UsageError(f"there is no recipe {words!r}: say fusion, variants, or 'twin 1/23' for a twin of a problem")
+
+
+def generate(session: Session, draw: Draw, count: int) -> Iterator[Drawn]:
+    """`count` sound problems with names of their own.
+
+    Raises:
+        ProblemError: the recipe gives no more sound problems.
+    """
+    names: set[str] = set()
+    refused: list[str] = []
+    for number in range(count * _DRAWS_PER_PROBLEM):
+        drawn = draw(number)
+        why = f"{drawn.name}: drawn before" if drawn.name in names else unsound(session, drawn)
+        if why is not None:
+            refused.append(why)
+            continue
+        names.add(drawn.name)
+        yield drawn
+        if len(names) == count:
+            return
+    reasons = "; ".join(refused[-3:])
+    raise ProblemError(f"only {len(names)} of {count} problems came out sound; the last ones refused: {reasons}")
+
+
+def install(kept: Sequence[Drawn], words: str, seed: int, suite: str, replace: bool) -> Path:
+    """Make fresh problems the suite of that name, numbered by level in their order; returns its folder.
+
+    Raises:
+        ProblemError: the name cannot be used or is taken.
+        StoreError: the disk refuses.
+    """
+    levels: dict[int, list[Row]] = {}
+    for drawn in kept:
+        rows = levels.setdefault(drawn.level, [])
+        facts = {"number": len(rows) + 1, "name": drawn.name, "tags": drawn.tags, "domains": drawn.domains}
+        rows.append(({**facts, "sizes": drawn.sizes, "weakness": None}, drawn.source))
+    origin = f"recipe {words}, seed {seed}, kernelgauge {version('kernelgauge')}"
+    about = suites.About(name=suite, origin=origin, created=datetime.now(UTC).date())
+    with suites.installing(suite, replace) as folder:
+        write_suite(folder, about, levels)
+    return suites.suites_folder() / suite
+
+
+def unsound(session: Session, drawn: Drawn) -> str | None:
+    """Why a drawn problem is not worth keeping; None if it is."""
+    try:
+        described = session.describe(_at(drawn, "full"))
+        session.describe(_at(drawn, "medium"))
+        for size in _REDUCED:
+            for complaint in misbehaviour(session.try_out(_at(drawn, size)), may_draw="random" in drawn.tags):
+                return f"{drawn.name}, {size}: {complaint}"
+        for name in ("strict", "v0.1"):
+            weighed = session.weigh(_at(drawn, "small"), _public(name), list(described["bytes"]["parameters"]))
+            if weighed.trivial:
+                return f"{drawn.name}: {name} would accept {', '.join(weighed.trivial)}"
+            ignored = [each for each in weighed.shortcuts if each.removeprefix("without ") not in weighed.idle]
+            if name == "strict" and ignored:
+                return f"{drawn.name}: {name} would accept {', '.join(ignored)}"
+    except ProblemError as error:
+        return str(error)
+    return None
+
+
+def _public(protocol: str) -> Protocol:
+    """The protocol with published seeds, so that the same draw is kept or refused everywhere."""
+    found = load_protocol(protocol)
+    return found.model_copy(
+        update={
+            "inputs": found.inputs.model_copy(update={"seeds": "public"}),
+            "parameters": found.parameters.model_copy(update={"seed": "public"}),
+        }
+    )
+
+
+def _at(drawn: Drawn, size: Sizes) -> Problem:
+    source = with_constants(drawn.source, drawn.sizes.get(size, {}))
+    return Problem(key=drawn.name, name=drawn.name, sizes=size, source=source, domains=drawn.domains, tags=drawn.tags)
+
+
+def _twins(session: Session, name: str, seed: int) -> Draw:
+    original = load_problem(name)
+    sizes = entry(name).sizes
+    if "small" not in sizes:
+        raise ProblemError(f"problem {original.key} has one size only: a twin needs constants that may change")
+    text = _rewriting(session, original, load_problem(name, sizes="small"))
+
+    def draw(attempt: int) -> Drawn:
+        drawn = twin.draw(original, text, sizes, seed, attempt)
+        return Drawn(**{**vars(drawn), "name": f"{drawn.name}_{attempt}"})
+
+    return draw
+
+
+def _rewriting(session: Session, original: Problem, small: Problem) -> str:
+    """The boldest rewriting that draws the same parameters and computes the same output as the original."""
+    due = session.try_out(small)["fingerprints"]
+    for how in twin.REWRITINGS:
+        try:
+            text = twin.rewritten(original.source, how)
+            if text == original.source:
+                continue
+            reduced = with_constants(text, entry(original.key).sizes["small"])
+            found = session.try_out(small.model_copy(update={"source": reduced}))
+        except ProblemError:
+            continue
+        if all(_same(found["fingerprints"][what], due[what]) for what in due):
+            return text
+    raise ProblemError(f"problem {original.key} could not be rewritten so that it computes the same")
+
+
+def _same(found: list[float], due: list[float]) -> bool:
+    return all(abs(a - b) <= _SAME * max(1.0, abs(b)) for a, b in zip(found, due, strict=True))

@@ -1,0 +1,192 @@
+"""`problems verify`: sound problems pass, each way of being broken or weak is found, nothing has silently changed."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from kernelgauge.config import load_protocol
+from kernelgauge.problems import catalogue
+from kernelgauge.problems.facts import facts
+from kernelgauge.problems.loader import load_problem
+from kernelgauge.problems.verified import verified
+from kernelgauge.session import Session
+from kernelgauge.verification.facts import differences, fingerprint_differences
+from kernelgauge.verification.verify import verify
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+OWN = """import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self, width: int):
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+        self.norm = nn.BatchNorm1d(width)
+
+    def forward(self, x):
+        return {forward}
+
+
+width = 16
+
+
+def get_inputs():
+    return [torch.randn(24, width)]
+
+
+def get_init_inputs():
+    return [width]
+"""
+HONEST = "self.norm(self.linear(x))"
+
+
+def own(folder: Path, forward: str) -> str:
+    path = folder / "own_problem.py"
+    path.write_text(OWN.replace("{forward}", forward))
+    return str(path)
+
+
+HEAVY = {"3/5", "3/10", "3/11", "3/12", "3/16", "3/29", "3/30", "3/35", "3/38", "3/39", "3/40", "3/41", "3/42"}
+"""Whole networks and long recurrences that take seconds each: `make nightly` has them too."""
+
+
+def marked(key: str) -> object:
+    return pytest.param(key, marks=pytest.mark.nightly) if key in HEAVY else key
+
+
+@pytest.mark.parametrize("key", [marked(key) for key in catalogue.keys([1, 2, 3])])
+def test_problem_is_as_published_and_has_not_changed(key: str, session: Session) -> None:
+    finding = verify(session, key)
+    assert finding.broken == ()
+    assert set(finding.fingerprints) == {"small", "odd"}
+    recorded = verified(key)
+    assert recorded is not None, "run `kernelgauge problems verify --record` after adding a problem"
+    assert set(recorded.fingerprints) == {"small", "odd"}
+
+
+def test_every_problem_of_the_facts_is_there() -> None:
+    assert [len(catalogue.keys([level])) for level in (1, 2, 3, 4)] == [100, 100, 50, 20]
+    for key in catalogue.keys([1, 2, 3]):
+        entry = catalogue.entry(key)
+        found = facts(entry.level, entry.number)
+        assert found is not None and found.name == entry.name
+
+
+def test_what_does_not_count_under_strict_is_in_the_docs_with_its_reason() -> None:
+    weak = {}
+    for key in catalogue.select():
+        recorded = verified(key)
+        assert recorded is not None, key
+        if recorded.trivial["strict"] or recorded.shortcuts["strict"]:
+            weak[key] = (*recorded.trivial["strict"], *recorded.shortcuts["strict"])
+    rows = re.findall(r"^\| (\d/\d+)_\w+ \|", (DOCS / "problems.md").read_text(), re.MULTILINE)
+    assert sorted(rows) == sorted(weak)
+
+
+def test_a_problem_known_to_accept_a_cut_corner_does_not_count(session: Session) -> None:
+    problem = load_problem("1/100", sizes="small")
+    assert problem.shortcuts["strict"]
+    source = problem.source.replace("class Model(", "class ModelNew(")
+    record = session.evaluate(problem, source, timed=False)
+    assert record.passed and not record.counts
+    assert record.trivial == problem.shortcuts["strict"]
+    published = session.evaluate(problem, source, timed=False, protocol="v0.1")
+    assert published.counts and not published.trivial
+
+
+def test_an_honest_own_file_is_sound(session: Session, tmp_path: Path) -> None:
+    finding = verify(session, own(tmp_path, HONEST), [load_protocol("strict"), load_protocol("v0.1")])
+    assert finding.broken == ()
+    assert finding.trivial == {"strict": (), "v0.1": ()}
+    assert finding.idle == ("linear.bias",), "a bias before a batch norm changes nothing"
+    assert finding.shortcuts["strict"] == ()
+    assert {"without norm.weight", "without norm.bias", "tf32"} <= set(finding.shortcuts["v0.1"])
+    assert "without linear.bias" not in finding.shortcuts["v0.1"]
+    assert finding.flops == 2 * 24 * 16 * 16
+    assert finding.bytes == 4 * (24 * 16 * 2 + 16 * 16 + 3 * 16)
+
+
+@pytest.mark.parametrize(
+    ("forward", "complaint"),
+    [
+        (f"{HONEST} + torch.rand(())", "two calls on the same inputs differ"),
+        (f"{HONEST} / 0", "not finite"),
+        (f"{HONEST} + __import__('time').time_ns() % 1e6", "another result"),
+        ("self.no_such(x)", "no_such"),
+        ("__import__('os')._exit(3)", "ended the process"),
+        ("None", "returned None"),
+    ],
+)
+def test_broken_own_files_are_told_apart(session: Session, tmp_path: Path, forward: str, complaint: str) -> None:
+    finding = verify(session, own(tmp_path, forward))
+    assert any(complaint in each for each in finding.broken), finding.broken
+
+
+@pytest.mark.parametrize(
+    ("forward", "answer"),
+    [
+        ("(self.linear(x) - self.linear(x)).relu()", "zeros"),
+        ("torch.ones_like(x)", "ones"),
+        ("self.norm(x) * 0 + self.linear.bias", "replay"),
+        ("x * 1.0", "input 0"),
+    ],
+)
+def test_weak_own_files_are_found_under_both_protocols(
+    session: Session, tmp_path: Path, forward: str, answer: str
+) -> None:
+    finding = verify(session, own(tmp_path, forward), [load_protocol("strict"), load_protocol("v0.1")])
+    assert answer in finding.trivial["strict"]
+    assert answer in finding.trivial["v0.1"]
+
+
+def test_a_difference_from_the_facts_is_named(session: Session) -> None:
+    known = facts(2, 39)
+    assert known is not None
+    found = session.describe(load_problem("2/39"))
+    assert list(differences(found, known)) == []
+    state = dict(found["state"])
+    swapped = dict(reversed(state.items()))
+    for changed, complaint in [
+        ({"constants": {**found["constants"], "batch_size": 1}}, "batch_size"),
+        ({"state": swapped}, "another order"),
+        ({"state": {**state, "extra": [1]}}, "too many"),
+        ({"state": {name: shape for name, shape in state.items() if name != "scale"}}, "lacks scale"),
+        ({"state": {**state, "scale": [4095]}}, "scale has shape"),
+        ({"output": [{"shape": [1], "dtype": "float32"}]}, "output"),
+        ({"flops": 7}, "FLOPs"),
+        ({"init_args": []}, "constructor arguments"),
+    ]:
+        complaints = list(differences({**found, **changed}, known))
+        assert len(complaints) == 1 and complaint in complaints[0]
+
+
+def test_a_changed_draw_or_result_shows_in_the_fingerprint() -> None:
+    before = {"inputs": [0.5, 0.25], "parameters": [0.1, -1.5], "output": [3.0, 0.01]}
+    assert list(fingerprint_differences(before, before)) == []
+    for what in before:
+        for change in ([before[what][0] * 1.001, before[what][1]], [before[what][0], before[what][1] + 0.01]):
+            assert list(fingerprint_differences({**before, what: change}, before)) != []
+
+
+def test_command_prints_a_table_and_says_by_its_exit_code_whether_all_are_sound(
+    tmp_path: Path, cache_folder: Path
+) -> None:
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-m", "kernelgauge", "problems", "verify"]
+    done = subprocess.run([*command, "1/1", "2/39", "--json"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert [row["problem"] for row in rows] == ["1/1", "2/39"]
+    assert rows[0]["flops"] == 137438953472
+    broken = own(tmp_path, "self.no_such(x)")
+    done = subprocess.run([*command, "1/1", broken], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 3
+    assert "1 broken" in done.stdout and "no_such" in done.stderr
