@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernelgauge.config import load_protocol
+from kernelgauge.errors import ProblemError
 from kernelgauge.problems import catalogue
 from kernelgauge.problems.facts import facts
 from kernelgauge.problems.loader import load_problem
@@ -58,6 +59,15 @@ HEAVY = {"3/5", "3/10", "3/11", "3/12", "3/16", "3/29", "3/30", "3/35", "3/38", 
 
 def marked(key: str) -> object:
     return pytest.param(key, marks=pytest.mark.nightly) if key in HEAVY else key
+
+
+def test_only_a_forward_that_looks_at_values_may_fail_on_the_meta_device(session: Session, tmp_path: Path) -> None:
+    shapes = load_problem(own(tmp_path, "self.linear(x.T)"))
+    with pytest.raises(ProblemError, match=r"same reduction dim|cannot be multiplied"):
+        session.describe(shapes)
+    looks = session.describe(load_problem(own(tmp_path, "x * float(x.sum().item())")))
+    assert looks["output"] is None and looks["flops"] is None
+    assert looks["state"]["linear.weight"] == [16, 16]
 
 
 @pytest.mark.parametrize("key", [marked(key) for key in catalogue.keys([1, 2, 3])])

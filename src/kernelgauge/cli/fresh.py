@@ -20,7 +20,7 @@ def generate(
 ) -> None:
     """Draw fresh problems from a recipe and keep those that are sound, as a suite.
 
-    Kept is what runs at every size, repeats itself, and accepts no answer that skips the work under either protocol.
+    Kept is what fits at every size, repeats itself, and accepts no answer that skips the work under either protocol.
     """
     from kernelgauge.cli.progress import counting
     from kernelgauge.problems.suites import check_free, check_new_name

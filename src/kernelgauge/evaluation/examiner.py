@@ -59,8 +59,10 @@ def describe(path: Path) -> dict[str, Any]:
         try:
             with FlopCounterMode(display=False) as counter:
                 outputs: list[torch.Tensor] | None = flatten(model(*inputs))
-        except (RuntimeError, NotImplementedError):  # a forward that looks at values, which the meta device has not
-            outputs = None
+        except RuntimeError as error:
+            if "meta tensor" not in str(error):  # shapes that do not fit are the problem's fault
+                raise
+            outputs = None  # a forward that looks at values, which the meta device has not
     names = list(inspect.signature(module.Model.forward).parameters)[1:]
     buffers = {name for name, _ in model.named_buffers()}
     return {
@@ -131,7 +133,7 @@ def _precise_fingerprint(drawn: Any, seed: int, outputs: list[torch.Tensor]) -> 
         torch.manual_seed(seed)
         with torch.no_grad():
             return _fingerprint(flatten(model.double()(*raised)))
-    except Exception:
+    except Exception:  # the problem's own code, which may be written for float32 only; it has run in that already
         return _fingerprint(outputs)
     finally:
         torch.set_default_dtype(default)
@@ -157,7 +159,7 @@ def _unreached(drawn: Any, seed: int) -> list[str]:
             torch.stack([tensor.double().sum() for tensor in reached]).sum().backward()
         elif any(True for _ in model.parameters()):
             return []  # an integer output has no gradient: nothing can be said
-    except Exception:
+    except Exception:  # the problem's own code, which need not be differentiable: then nothing can be said
         return []
     return [name for name, tensor in model.named_parameters() if tensor.grad is None]
 

@@ -23,10 +23,10 @@ from kernelgauge.problems.writing import Row, write_suite
 from kernelgauge.schema import Problem, Sizes
 from kernelgauge.session import Session
 from kernelgauge.verification.facts import misbehaviour
+from kernelgauge.verification.verify import REDUCED
 
 _DRAWS_PER_PROBLEM = 20
 _SAME = 1e-6
-_REDUCED: tuple[Sizes, ...] = ("small", "odd")
 
 Draw = Callable[[int], Drawn]
 """The problem a recipe draws at that number."""
@@ -95,7 +95,7 @@ def unsound(session: Session, drawn: Drawn) -> str | None:
     try:
         described = session.describe(_at(drawn, "full"))
         session.describe(_at(drawn, "medium"))
-        for size in _REDUCED:
+        for size in REDUCED:
             for complaint in misbehaviour(session.try_out(_at(drawn, size)), may_draw="random" in drawn.tags):
                 return f"{drawn.name}, {size}: {complaint}"
         for name in ("strict", "v0.1"):
