@@ -280,7 +280,7 @@ def test_a_run_is_written_with_its_sources_and_references(tmp_path: Path) -> Non
 @needs_browser
 def test_the_rows_appear_and_a_linked_problem_is_open(tmp_path: Path) -> None:
     page = rendered(FIVE, tmp_path / "report.html", source="import torch  # a comment\n")
-    dom = open_page(page, "#1/2")
+    dom = open_page(page, "#1/2", virtual_time=False)
     assert dom.count('<tr class="row">') == 5
     assert dom.count('class="open" aria-expanded="true"') == 1
     assert "Correct; as fast as the reference, as far as can be told" in dom

@@ -44,13 +44,16 @@ function linearTicks(low, high, count) {
 
 // Draws again whenever the width changes, so that text keeps its size on a phone.
 function responsive(place, paint) {
-  let width = place.clientWidth;
-  if (width) place.replaceChildren(...paint(width));
-  new ResizeObserver(() => {
+  let width = 0;
+  const fit = () => {
     const now = place.clientWidth;
     if (!now || now === width) return;
     width = now;
-    // In the next frame: changing the layout inside the observer would make it report a loop.
-    requestAnimationFrame(() => place.replaceChildren(...paint(width)));
-  }).observe(place);
+    place.replaceChildren(...paint(width));
+  };
+  fit();
+  // What is built before it is put into the page has no width yet; at the end of this script it has.
+  queueMicrotask(fit);
+  // In the next frame: changing the layout inside the observer would make it report a loop.
+  new ResizeObserver(() => requestAnimationFrame(fit)).observe(place);
 }
