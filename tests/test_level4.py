@@ -22,6 +22,7 @@ from kernelgauge.errors import ProblemError
 from kernelgauge.evaluation.arguments import decode, encode
 from kernelgauge.problems import catalogue
 from kernelgauge.problems.loader import load_problem
+from kernelgauge.problems.sizes import with_constants
 from kernelgauge.schema import Outcome
 from kernelgauge.session import Session
 
@@ -232,6 +233,63 @@ def test_a_reference_passes_against_itself(transformers, session: Session):
     problem = load_problem("4/7", sizes="small")
     record = session.evaluate(problem, problem.source.replace("class Model(", "class ModelNew("), timed=False)
     assert record.outcome is Outcome.PASSED, record.reason + record.log
+
+
+@pytest.fixture(scope="module")
+def published(transformers, tmp_path_factory):
+    """A hub cache with small published weights, in half precision as some real ones are; and their first one."""
+    cache = tmp_path_factory.mktemp("hub")
+    scope = executed("4/7", "small")
+    torch.manual_seed(20261121)
+    model = transformers.GPT2LMHeadModel(scope["config"]).half()
+    stored = cache / "models--gpt2"
+    model.save_pretrained(stored / "snapshots" / ("0" * 40))
+    (stored / "refs").mkdir()
+    (stored / "refs" / "main").write_text("0" * 40)
+    return cache, model.transformer.wte.weight[0, 0].item()
+
+
+def with_published_weights(key: str = "4/7"):
+    problem = load_problem(key, sizes="small")
+    return problem.model_copy(
+        update={"source": with_constants(problem.source, {"pretrained": True}), "sizes": "pretrained"}
+    )
+
+
+def test_only_level_four_has_published_weights():
+    assert [key for key in catalogue.keys([1, 2, 3, 4]) if "pretrained" in catalogue.entry(key).sizes] == KEYS
+    plain, published = (load_problem("4/16", sizes=sizes).source for sizes in ("full", "pretrained"))
+    assert published == plain.replace("pretrained = False", "pretrained = True") != plain
+    with pytest.raises(ProblemError, match="problem 1/7 has no sizes 'pretrained': it has full, "):
+        load_problem("1/7", sizes="pretrained")
+
+
+def test_reference_and_candidate_load_published_weights_in_float32(published, session: Session, monkeypatch):
+    cache, first = published
+    monkeypatch.setenv("HF_HUB_CACHE", str(cache))
+    problem = with_published_weights()
+    assert problem.source.count("self.model.eval()") == 1
+    is_stored = f"self.model.transformer.wte.weight[0, 0].item() == {first!r} and self.model.dtype == torch.float32"
+    checking = problem.source.replace("self.model.eval()", f"assert {is_stored}, 'other weights'")
+
+    session.try_out(problem.model_copy(update={"source": checking}))
+    record = session.evaluate(problem, checking.replace("class Model(", "class ModelNew("), timed=False)
+    assert record.outcome is Outcome.PASSED, record.reason + record.log
+    assert record.sizes == "pretrained"
+
+    with pytest.raises(ProblemError, match="other weights"):
+        session.try_out(
+            problem.model_copy(update={"source": checking.replace("pretrained = True", "pretrained = False")})
+        )
+
+
+def test_missing_weights_are_said_with_the_place(session: Session, monkeypatch, tmp_path):
+    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    problem = with_published_weights()
+    with pytest.raises(ProblemError, match="hf download") as caught:
+        session.evaluate(problem, problem.source.replace("class Model(", "class ModelNew("), timed=False)
+    assert str(tmp_path / "hub") in str(caught.value)
 
 
 def test_missing_transformers_is_said_in_one_sentence(tmp_path, monkeypatch, cache_folder):

@@ -660,7 +660,7 @@ def test_the_suite_of_a_key() -> None:
 def test_a_problem_has_the_sizes_it_has_constants_for(kb: str) -> None:
     assert set(sizes_of("kb:1/19")) == {"full", "small", "odd", "medium"}
     assert sizes_of("kb:4/7") == ("full",)
-    with pytest.raises(ProblemError, match="kb:4/7 has no constants for 'small'"):
+    with pytest.raises(ProblemError, match="kb:4/7 has no sizes 'small': it has full"):
         load_problem("kb:4/7", sizes="small")
 
 

@@ -54,11 +54,11 @@ def own(folder: Path, forward: str) -> str:
 
 
 HEAVY = {"3/5", "3/10", "3/11", "3/12", "3/16", "3/29", "3/30", "3/35", "3/38", "3/39", "3/40", "3/41", "3/42"}
-"""Whole networks and long recurrences that take seconds each: `make nightly` has them too."""
+"""Whole networks and long recurrences that take seconds each: `make nightly` has them, and level 4."""
 
 
 def marked(key: str) -> object:
-    return pytest.param(key, marks=pytest.mark.nightly) if key in HEAVY else key
+    return pytest.param(key, marks=pytest.mark.nightly) if key in HEAVY or key.startswith("4/") else key
 
 
 def test_only_a_forward_that_looks_at_values_may_fail_on_the_meta_device(session: Session, tmp_path: Path) -> None:
@@ -70,8 +70,10 @@ def test_only_a_forward_that_looks_at_values_may_fail_on_the_meta_device(session
     assert looks["state"]["linear.weight"] == [16, 16]
 
 
-@pytest.mark.parametrize("key", [marked(key) for key in catalogue.keys([1, 2, 3])])
+@pytest.mark.parametrize("key", [marked(key) for key in catalogue.keys([1, 2, 3, 4])])
 def test_problem_is_as_published_and_has_not_changed(key: str, session: Session) -> None:
+    if key.startswith("4/"):
+        pytest.importorskip("transformers", reason="transformers (the extra level4) is not installed")
     finding = verify(session, key)
     assert finding.broken == ()
     assert set(finding.fingerprints) == {"small", "odd"}

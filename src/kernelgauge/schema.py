@@ -21,7 +21,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 FORMAT = 1
 """Version of the stored records. History: 1, November 2026, first version."""
 
-Sizes = Literal["full", "medium", "small", "odd"]
+Sizes = Literal["full", "medium", "small", "odd", "pretrained"]
+"""Which values a problem's constants have; `pretrained`: the full sizes, with published weights, not random ones."""
 Domain = Literal["real", "positive", "fixed"]
 
 

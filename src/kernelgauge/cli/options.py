@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kernelgauge.errors import ProblemError, UsageError
-from kernelgauge.schema import Sizes, suite_of
+from kernelgauge.schema import Sizes
 
 
 class SizesOption(StrEnum):
@@ -19,6 +19,7 @@ class SizesOption(StrEnum):
     medium = "medium"
     small = "small"
     odd = "odd"
+    pretrained = "pretrained"
 
 
 class DeviceOption(StrEnum):
@@ -33,7 +34,10 @@ BackendName = Annotated[
 ]
 SizesName = Annotated[
     SizesOption | None,
-    typer.Option("--sizes", help="Size constants; default: full on a GPU, medium on a CPU."),
+    typer.Option(
+        "--sizes",
+        help="Size constants; default: full on a GPU, medium on a CPU. pretrained is full with published weights.",
+    ),
 ]
 DeviceName = Annotated[DeviceOption | None, typer.Option("--device", help="Default: cuda where a GPU is, else cpu.")]
 ProtocolName = Annotated[str, typer.Option("--protocol", help="strict, v0.1, or a .toml file.")]
@@ -61,20 +65,17 @@ def chosen_sizes(sizes: SizesOption | None, device: str, problem: str | None = N
 
 
 def sizes_of_run(sizes: SizesOption | None, device: str, keys: Sequence[str]) -> Sizes:
-    """The sizes asked for, or those that fit the device; `full` if these problems' suites have no others.
+    """The sizes asked for, or those that fit the device; `full` if these problems have no others.
 
-    Raises ProblemError if the sizes were asked for and no problem of those suites has them.
+    Raises ProblemError if the sizes were asked for and none of the problems has them.
     """
-    from kernelgauge.problems.catalogue import suite_named
+    from kernelgauge.problems.loader import sizes_of
 
     wanted = chosen_sizes(sizes, device)
-    imported = {suite_of(key) for key in keys}
-    having = (each.sizes for suite in imported for each in suite_named(suite).entries.values())
-    if wanted == "full" or None in imported or any(wanted in has for has in having):
+    if any(wanted in sizes_of(key) for key in keys):
         return wanted
     if sizes is not None:
-        named = ", ".join(sorted(filter(None, imported)))
-        raise ProblemError(f"the problems of {named} have their own sizes only: {wanted!r} does not apply")
+        raise ProblemError(f"none of these problems has sizes {wanted!r}: leave out --sizes, or give full")
     return "full"
 
 

@@ -131,6 +131,15 @@ def _memory_limit(settings: Settings) -> int:
     return memory_bytes() // 2
 
 
+def hub_cache() -> str:
+    """The folder in which the Hugging Face hub keeps published weights, as its own library finds it.
+
+    Workers have another home, and no network: what is not there already cannot be loaded.
+    """
+    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
+    return str(Path(os.environ.get("HF_HUB_CACHE") or Path(home, "hub")).expanduser().absolute())
+
+
 def _environment(settings: Settings, scratch: Path, extra: dict[str, str]) -> dict[str, str]:
     base = {
         "PATH": search_path(),
@@ -142,6 +151,8 @@ def _environment(settings: Settings, scratch: Path, extra: dict[str, str]) -> di
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
         "OMP_NUM_THREADS": str(settings.threads),
         "PYTHONDONTWRITEBYTECODE": "1",
+        "HF_HUB_CACHE": hub_cache(),
+        "HF_HUB_OFFLINE": "1",
     }
     for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"):
         if name in os.environ:

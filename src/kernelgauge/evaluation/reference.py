@@ -13,7 +13,7 @@ from kernelgauge.checks.numerics import Distance, distances
 from kernelgauge.config import PUBLIC_SEED, Protocol
 from kernelgauge.errors import MachineError, ProblemError
 from kernelgauge.evaluation.channel import Claim, TensorSpec
-from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.evaluation.launcher import Zygote, hub_cache
 from kernelgauge.evaluation.process import ProtocolBroken, WorkerEnded, WorkerProcess, WorkerTimedOut
 from kernelgauge.evaluation.regions import Region, lay_out, size_of
 from kernelgauge.evaluation.side import Failure, Side, Source, WorkerKilled, last_line
@@ -27,8 +27,11 @@ _EXTRAS = {"transformers": "level4"}
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)[.']")
 
 
-def _why(stage: str, error: str) -> str:
-    """What to say of an exception in the problem's own code: the remedy, where a package of an extra is missing."""
+def _why(stage: str, error: str, problem: Problem) -> str:
+    """What to say of an exception in the problem's own code: the remedy, where a package or weights are missing."""
+    if problem.sizes == "pretrained" and error.startswith("OSError"):
+        found = f"looked for in {hub_cache()}, and nowhere on the network"
+        return f"its published weights cannot be loaded ({found}); fetch them with `hf download`: {error}"
     missing = _MISSING.match(error)
     if missing and missing[1] in _EXTRAS:
         extra = _EXTRAS[missing[1]]
@@ -71,7 +74,8 @@ class Reference:
         self.device = device
         self.input_seeds = Seeds(protocol.inputs.seeds == "secret")
         self.weight_seed = Seeds(protocol.parameters.seed == "secret").next()
-        self.randomise = protocol.parameters.initialisation == "randomised"
+        # Published weights replace whatever an initialiser drew.
+        self.randomise = protocol.parameters.initialisation == "randomised" and problem.sizes != "pretrained"
         self.ieee = protocol.agreement.math == "ieee"
         self.precise = protocol.agreement.rule == "oracle"
         self.notes: list[str] = []
@@ -222,7 +226,7 @@ class Reference:
         except ProtocolBroken as error:
             raise ProblemError(f"problem {self.problem.key}: {error}") from error
         if claim.event == "failed":
-            raise _ReferenceRaised(f"problem {self.problem.key}: {_why(do, last_line(claim.message))}")
+            raise _ReferenceRaised(f"problem {self.problem.key}: {_why(do, last_line(claim.message), self.problem)}")
         return claim
 
     def close(self) -> None:

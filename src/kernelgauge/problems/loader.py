@@ -55,7 +55,7 @@ def is_own_file(name: str | Path) -> bool:
 def _of_suite(name: str, sizes: Sizes) -> Problem:
     entry = catalogue.entry(name)
     if sizes != "full" and sizes not in entry.sizes:
-        raise ProblemError(f"problem {entry.key} has no constants for {sizes!r}: `--sizes full` is its own size")
+        raise ProblemError(f"problem {entry.key} has no sizes {sizes!r}: it has {', '.join(sizes_of(name))}")
     # By bytes: reading as text would change the line ends of an imported file.
     source = own_file.decoded(own_file.raw(entry.path), str(entry.path))
     return Problem(

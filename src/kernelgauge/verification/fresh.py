@@ -131,6 +131,10 @@ def _twins(session: Session, name: str, seed: int) -> Draw:
     sizes = entry(name).sizes
     if "small" not in sizes:
         raise ProblemError(f"problem {original.key} has one size only: a twin needs constants that may change")
+    if "pretrained" in sizes:
+        raise ProblemError(
+            f"problem {original.key} is a model of transformers: what it computes is not in its own text"
+        )
     text = _rewriting(session, original, load_problem(name, sizes="small"))
 
     def draw(attempt: int) -> Drawn:

@@ -11,7 +11,7 @@ class Model(nn.Module):
         self.model_name = model_name
         self.config = config
         if pretrained:
-            self.model = AutoModelForCausalLM.from_pretrained(model_name, config=config)
+            self.model = AutoModelForCausalLM.from_pretrained(model_name, config=config, dtype=torch.float32)
         else:
             self.model = OPTForCausalLM(config)
         self.model.eval()  # as `from_pretrained` leaves it
