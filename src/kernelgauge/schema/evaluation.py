@@ -1,112 +1,21 @@
-"""The records: what is stored, printed as JSON and passed between rooms.
+"""What came out: the record of one candidate, its checked calls, its timing and its environment.
 
-Every record is frozen, refuses unknown fields, and refuses to contradict itself: a time without a pass, or an
-interval that does not contain its own estimate, cannot be constructed. Times are milliseconds, errors are relative
-to the root mean square of the oracle's output, speedup is reference time divided by candidate time.
+Times are milliseconds, errors are relative to the root mean square of the oracle's output, speedup is reference time
+divided by candidate time.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
-import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal
 from uuid import uuid4
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-FORMAT = 1
-"""Version of the stored records. History: 1, November 2026, first version."""
-
-Sizes = Literal["full", "medium", "small", "odd", "pretrained"]
-"""Which values a problem's constants have; `pretrained`: the full sizes, with published weights, not random ones."""
-Domain = Literal["real", "positive", "fixed"]
-
-
-def digest(text: str) -> str:
-    """The first 16 hex digits of the SHA-256 of `text`: the name of a source wherever it is stored."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-class Record(BaseModel):
-    """Base of all records: immutable, and a field nobody declared is an error."""
-
-    # JSON has no infinity: as text it can be read back, as null it could not.
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
-
-
-def finite(value: Any) -> Any:
-    """The same JSON value with null for every number that is not finite, for readers that know only JSON."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {key: finite(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(part) for part in value]
-    return value
-
-
-class Weakness(Record):
-    """Why a problem accepts an answer that skips the work, as measured at the published inputs."""
-
-    severity: Literal["fatal", "weak", "minor"]
-    kinds: tuple[str, ...]
-    note: str
-
-
-class Problem(Record):
-    """A reference: source text that defines `Model`, `get_inputs` and `get_init_inputs`."""
-
-    key: str
-    """`"1/23"` for a problem of the built-in suite, `"mine:1/23"` for one of the imported suite `mine`, the path for
-    a user's own file."""
-    name: str
-    level: int | None = None
-    """0 for a problem of an imported suite that has no level, None for a user's own file."""
-    number: int | None = None
-    sizes: Sizes = "full"
-    """Which set of size constants stands in `source`; a user's own file is always `full`."""
-    source: str
-    domains: dict[str, Domain] = Field(default_factory=dict)
-    """Per input of `forward`: which other values make sense (`real`: any number, `positive`: any above zero,
-    `fixed`: only what `get_inputs` draws). An input that is not named is classified from its own draws."""
-    tags: tuple[str, ...] = ()
-    weakness: Weakness | None = None
-    shortcuts: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """By protocol: cut corners it is known to accept here, such as low precision or a parameter ignored."""
-
-    @property
-    def digest(self) -> str:
-        return digest(self.source)
-
-
-SUITE_NAME = r"[a-z0-9][a-z0-9_-]{0,63}"
-"""What an imported suite can be called, as a regular expression."""
-
-
-def suite_of(key: str) -> str | None:
-    """The imported suite that a problem's key names; None for the built-in suite and a user's own file."""
-    match = re.fullmatch(rf"({SUITE_NAME}):[0-9]+/[0-9]+", key)
-    return match[1] if match else None
-
-
-class Candidate(Record):
-    """Source text that defines `ModelNew`, and who wrote it for which problem."""
-
-    problem: str
-    source: str
-    backend: str
-    contestant: str = "person"
-    sample: int = 0
-    origin: str = ""
-    """Where the text came from, for messages: a path, or the contestant's own words."""
-
-    @property
-    def digest(self) -> str:
-        return digest(f"{self.backend}\n{self.source}")
+from kernelgauge.schema.base import FORMAT, Record, digest, finite
+from kernelgauge.schema.problem import Sizes
 
 
 class Outcome(StrEnum):
@@ -328,38 +237,3 @@ class Evaluation(Record):
             "id": self.id,
         }
         return {name: finite(value) for name, value in row.items()}
-
-
-class NoCandidate(Record):
-    """A contestant had no answer to a problem, and why. It counts as not passed."""
-
-    format: int = FORMAT
-    created: datetime = Field(default_factory=lambda: datetime.now(UTC))
-    problem: str
-    level: int | None = None
-    contestant: str
-    sample: int = 0
-    reason: str
-    """One sentence, followed by the tool's own words where there are any."""
-    counts: bool = True
-    """Whether the problem enters the score; see `Evaluation.counts`."""
-
-
-class RunHeader(Record):
-    """First file of a run folder: what was asked, so that the same command can go on and others repeat it."""
-
-    format: int = FORMAT
-    created: datetime = Field(default_factory=lambda: datetime.now(UTC))
-    kernelgauge: str
-    contestant: str
-    problems: tuple[str, ...]
-    sizes: Sizes
-    device: str
-    protocol: str
-    protocol_digest: str
-    samples: int = 1
-
-    @property
-    def suites(self) -> tuple[str, ...]:
-        """The imported suites its problems are of; empty where all are built in or files."""
-        return tuple(dict.fromkeys(suite for key in self.problems if (suite := suite_of(key))))

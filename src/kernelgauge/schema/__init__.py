@@ -1,0 +1,31 @@
+"""The records: what is stored, printed as JSON and passed between rooms.
+
+Every record is frozen, refuses unknown fields, and refuses to contradict itself: a time without a pass, or an
+interval that does not contain its own estimate, cannot be constructed.
+"""
+
+from kernelgauge.schema.base import FORMAT, Record, digest, finite
+from kernelgauge.schema.evaluation import Environment, Evaluation, Outcome, Timing, Trial
+from kernelgauge.schema.problem import SUITE_NAME, Candidate, Domain, Problem, Sizes, Weakness, suite_of
+from kernelgauge.schema.run import NoCandidate, RunHeader
+
+__all__ = [
+    "FORMAT",
+    "SUITE_NAME",
+    "Candidate",
+    "Domain",
+    "Environment",
+    "Evaluation",
+    "NoCandidate",
+    "Outcome",
+    "Problem",
+    "Record",
+    "RunHeader",
+    "Sizes",
+    "Timing",
+    "Trial",
+    "Weakness",
+    "digest",
+    "finite",
+    "suite_of",
+]

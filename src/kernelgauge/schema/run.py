@@ -1,0 +1,45 @@
+"""A run: what was asked, and the answers that a contestant did not give."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from pydantic import Field
+
+from kernelgauge.schema.base import FORMAT, Record
+from kernelgauge.schema.problem import Sizes, suite_of
+
+
+class NoCandidate(Record):
+    """A contestant had no answer to a problem, and why. It counts as not passed."""
+
+    format: int = FORMAT
+    created: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    problem: str
+    level: int | None = None
+    contestant: str
+    sample: int = 0
+    reason: str
+    """One sentence, followed by the tool's own words where there are any."""
+    counts: bool = True
+    """Whether the problem enters the score; see `Evaluation.counts`."""
+
+
+class RunHeader(Record):
+    """First file of a run folder: what was asked, so that the same command can go on and others repeat it."""
+
+    format: int = FORMAT
+    created: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    kernelgauge: str
+    contestant: str
+    problems: tuple[str, ...]
+    sizes: Sizes
+    device: str
+    protocol: str
+    protocol_digest: str
+    samples: int = 1
+
+    @property
+    def suites(self) -> tuple[str, ...]:
+        """The imported suites its problems are of; empty where all are built in or files."""
+        return tuple(dict.fromkeys(suite for key in self.problems if (suite := suite_of(key))))
