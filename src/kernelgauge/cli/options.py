@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kernelgauge.errors import ProblemError, UsageError
-from kernelgauge.schema import Sizes
+from kernelgauge.schema import Sizes, suite_of
 
 
 class SizesOption(StrEnum):
@@ -65,17 +65,23 @@ def chosen_sizes(sizes: SizesOption | None, device: str, problem: str | None = N
 
 
 def sizes_of_run(sizes: SizesOption | None, device: str, keys: Sequence[str]) -> Sizes:
-    """The sizes asked for, or those that fit the device; `full` if these problems have no others.
+    """The sizes asked for, or those that fit the device; `full` if these problems' suites have no others.
 
-    Raises ProblemError if the sizes were asked for and none of the problems has them.
+    Raises ProblemError if the sizes were asked for and no problem of those suites has them.
     """
+    from kernelgauge.problems.catalogue import suite_named
     from kernelgauge.problems.loader import sizes_of
 
     wanted = chosen_sizes(sizes, device)
-    if any(wanted in sizes_of(key) for key in keys):
+    if wanted == "pretrained" and not any(wanted in sizes_of(key) for key in keys):
+        raise ProblemError("none of these problems has published weights: those of level 4 have")
+    imported = {suite_of(key) for key in keys}
+    having = (each.sizes for suite in imported for each in suite_named(suite).entries.values())
+    if wanted == "full" or None in imported or any(wanted in has for has in having):
         return wanted
     if sizes is not None:
-        raise ProblemError(f"none of these problems has sizes {wanted!r}: leave out --sizes, or give full")
+        named = ", ".join(sorted(filter(None, imported)))
+        raise ProblemError(f"the problems of {named} have their own sizes only: {wanted!r} does not apply")
     return "full"
 
 
