@@ -5,14 +5,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from kernelgauge.cli.problems import app
 from kernelgauge.config import load_protocol
-from kernelgauge.errors import ProblemError, UsageError
+from kernelgauge.errors import ProblemError, StoreError, UsageError
+from kernelgauge.problems import catalogue
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.problems.recipes import fusion, twin, variants
+from kernelgauge.problems.recipes.drawn import Drawn
+from kernelgauge.problems.sizes import plain_constants, with_constants
+from kernelgauge.schema import Problem, Sizes
 from kernelgauge.session import Session
 from kernelgauge.verification import fresh
 from kernelgauge.verification.fresh import generate, recipe
@@ -36,11 +43,55 @@ def test_fusions_follow_the_recipe() -> None:
         assert all(len(line) <= 110 for line in drawn.source.splitlines())
 
 
+def at(drawn: Drawn, size: Sizes) -> Problem:
+    return Problem(key="drawn", name=drawn.name, source=with_constants(drawn.source, drawn.sizes.get(size, {})))
+
+
 @pytest.mark.parametrize("words", ["fusion", "variants"])
 def test_kept_problems_are_sound_at_every_size(session: Session, words: str) -> None:
     kept = list(generate(session, recipe(session, words, seed=3), 2))
     assert len({each.name for each in kept}) == 2
-    assert all({"small", "odd", "medium"} <= set(each.sizes) for each in kept)
+    for drawn in kept:
+        assert set(drawn.sizes) == {"small", "odd", "medium"}
+        counted = [session.describe(at(drawn, size))["bytes"] for size in ("full", "medium", "small")]
+        moved = [each["inputs"] + each["output"] for each in counted]
+        assert fresh.LARGEST >= moved[0] >= moved[1] > moved[2] > 0
+        for size in ("small", "odd"):
+            found = session.try_out(at(drawn, size))
+            assert found["finite"] and found["repeats"]
+
+
+@pytest.mark.parametrize("size", ["full", "medium", "small", "odd"])
+def test_a_draw_that_breaks_at_one_size_is_refused(session: Session, size: Sizes) -> None:
+    drawn = fusion.draw(7, 0)
+    batch = plain_constants(at(drawn, size).source)["batch_size"]
+    head = next(line for line in drawn.source.splitlines() if "def forward" in line)
+    text = drawn.source.replace(head, f"{head}\n        assert x.shape[0] != {batch}, 'breaks at {batch}'")
+    assert fresh.unsound(session, drawn) is None
+    assert f"breaks at {batch}" in str(fresh.unsound(session, replace(drawn, source=text)))
+
+
+def test_a_draw_that_no_gpu_should_be_asked_to_hold_is_refused(session: Session) -> None:
+    drawn = fusion.draw(7, 0)
+    huge = replace(drawn, source=with_constants(drawn.source, {"batch_size": 2_000_000}))
+    assert "inputs and outputs of" in str(fresh.unsound(session, huge))
+
+
+@pytest.mark.parametrize("original", ["1/1", "2/15"])
+def test_twins_differ_from_each_other_and_from_the_original(original: str) -> None:
+    problem, sizes = load_problem(original), catalogue.entry(original).sizes
+    full = plain_constants(problem.source)
+    for attempt in range(40):
+        drawn = plain_constants(twin.draw(problem, problem.source, sizes, 7, attempt).source)
+        assert drawn != full and set(drawn) == set(full)
+
+
+def test_the_same_twin_is_kept_once(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fresh, "unsound", lambda *_: None)
+    kept = list(generate(session, recipe(session, "twin 1/1", seed=7), 4))
+    assert len({each.source for each in kept}) == len({each.name for each in kept}) == 4
+    with pytest.raises(ProblemError, match=r"only \d of 30 problems .* drawn before"):
+        list(generate(session, recipe(session, "twin 1/1", seed=7), 30))
 
 
 def test_a_twin_has_other_sizes_and_other_words_and_computes_the_same(session: Session) -> None:
@@ -52,10 +103,7 @@ def test_a_twin_has_other_sizes_and_other_words_and_computes_the_same(session: S
     text = twin.rewritten(original.source, "everything")
     small = load_problem("2/76", sizes="small")
     due = session.try_out(small)["fingerprints"]
-    from kernelgauge.problems.catalogue import entry
-    from kernelgauge.problems.sizes import with_constants
-
-    reduced = with_constants(text, entry("2/76").sizes["small"])
+    reduced = with_constants(text, catalogue.entry("2/76").sizes["small"])
     assert session.try_out(small.model_copy(update={"source": reduced}))["fingerprints"] == due
 
 
@@ -68,9 +116,9 @@ def test_an_unknown_recipe_is_refused(session: Session, words: str) -> None:
 def test_a_recipe_that_gives_nothing_sound_says_so(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fresh, "_DRAWS_PER_PROBLEM", 2)
     drawn = fusion.draw(1, 0)
-    broken = type(drawn)(**{**vars(drawn), "source": drawn.source.replace("return x", "return x * 0")})
+    broken = replace(drawn, source=drawn.source.replace("return x", "return x * 0"))
     with pytest.raises(ProblemError, match=r"0 of 1 problems came out sound; .*strict would accept"):
-        list(generate(session, lambda number: type(broken)(**{**vars(broken), "name": f"n{number}"}), 1))
+        list(generate(session, lambda number: replace(broken, source=f"{broken.source}# {number}\n"), 1))
 
 
 def test_generated_suite_works_by_name(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,3 +134,19 @@ def test_generated_suite_works_by_name(session: Session, tmp_path: Path, monkeyp
         assert verify(session, key, [load_protocol("strict")]).broken == ()
     again = subprocess.run([*command, "generate", *options], capture_output=True, text=True, timeout=300)
     assert again.returncode == 2 and "already" in again.stderr
+
+
+def test_what_was_drawn_before_a_recipe_ran_dry_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNELGAUGE_SUITES", str(tmp_path / "suites"))
+    monkeypatch.setattr(fresh, "_DRAWS_PER_PROBLEM", 1)
+    monkeypatch.setattr(fresh, "unsound", lambda session, drawn: None)
+    done = CliRunner().invoke(app, ["generate", "--recipe", "twin 1/1", "--count", "30", "--suite", "few"])
+    assert isinstance(done.exception, ProblemError) and "of 30 problems came out sound" in str(done.exception)
+    assert f"suite few has only {len(catalogue.keys(suite='few'))} of 30 problems" in done.stderr
+
+
+def test_a_place_that_cannot_be_written_is_said_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNELGAUGE_SUITES", "/proc/suites")
+    monkeypatch.setattr(fresh, "recipe", lambda *_: pytest.fail("the work has begun"))
+    done = CliRunner().invoke(app, ["generate", "--recipe", "fusion", "--suite", "few"])
+    assert isinstance(done.exception, StoreError) and "/proc/suites cannot be" in str(done.exception)

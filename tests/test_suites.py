@@ -42,8 +42,8 @@ class Model(torch.nn.Module):
         return torch.relu(x - 0.5)
 
 
-batch_size = 16
-dim = 64
+batch_size = 192
+dim = 65536
 
 
 def get_inputs():
@@ -53,7 +53,7 @@ def get_inputs():
 def get_init_inputs():
     return []
 """
-ONE_SIZE = RELU.replace("batch_size", "rows")
+ONE_SIZE = RELU.replace("batch_size", "rows").replace("192", "16").replace("65536", "64")
 """Has not the constants that the built-in problem of the same name has."""
 
 
@@ -150,7 +150,7 @@ def test_sizes_apply_whatever_the_line_ends(tmp_path: Path, ends: str) -> None:
     import_suite(files(tmp_path / "own", {"level1/19_relu.py": text.encode()}), "mine")
     small = load_problem("mine:1/19", sizes="small")
     assert small.sizes == "small"
-    assert small.source == text.replace("batch_size = 16", "batch_size = 32").replace("dim = 64", "dim = 2048")
+    assert small.source == text.replace("batch_size = 192", "batch_size = 32").replace("dim = 65536", "dim = 2048")
     assert with_constants(text, {}) == text
 
 
@@ -604,6 +604,56 @@ def test_without_an_exchange_in_one_step_a_suite_is_replaced_too(
     assert left_over(home) == ["mine"]
 
 
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_a_suite_set_aside_by_a_killed_import_comes_back(tmp_path: Path, home: Path, exchanged: bool) -> None:
+    import_suite(files(tmp_path / "old", {"1_old.py": RELU}), "mine")
+    (home / "mine").rename(home / ".aside-mine")
+    if exchanged:  # killed after the new one had taken its place
+        import_suite(files(tmp_path / "new", {"1_new.py": RELU}), "new")
+        (home / ".aside-mine").exists() or (home / "mine").rename(home / ".aside-mine")
+        (home / "new").rename(home / "mine")
+    import_suite(files(tmp_path / "other", {"1_other.py": RELU}), "other")
+    assert left_over(home) == ["mine", "other"]
+    assert catalogue.entry("mine:0/1").name == ("new" if exchanged else "old")
+
+
+def test_replacing_touches_nothing_but_a_suite(tmp_path: Path, home: Path) -> None:
+    files(home, {"thesis/chapter.txt": "years of work", "thesis/1_x.py": RELU, "thesis/2_unfinished.py": "class"})
+    own = files(tmp_path / "own", {"1_first.py": RELU})
+    for source in (own, home / "thesis"):
+        with pytest.raises(ProblemError, match="is there already and is no suite"):
+            import_suite(source, "thesis", replace=True)
+    assert (home / "thesis" / "2_unfinished.py").read_text() == "class"
+
+    import_suite(own, "mine")
+    for source in (home / "mine", home / "mine" / "level0"):
+        with pytest.raises(ProblemError, match="lies in the suite mine itself"):
+            import_suite(source, "mine", replace=True)
+    import_suite(home / "mine" / "level0", "copy")
+    assert catalogue.keys(suite="copy") == ["copy:0/1"]
+
+
+def test_sizes_are_taken_over_where_they_reduce(tmp_path: Path) -> None:
+    """A constant of the same name need not mean the same: here the axis, where the built-in problem has a length."""
+    axis = ONE_SIZE.replace("rows", "batch_size").replace("dim = 64", "dim = 1")
+    earlier = RELU.replace("192", "16").replace("65536", "16384")  # an earlier version, between small and medium
+    import_suite(files(tmp_path / "own", {"level1/19_ReLU.py": axis}), "axis")
+    import_suite(files(tmp_path / "own", {"level1/19_ReLU.py": earlier}), "earlier")
+    assert sizes_of("axis:1/19") == ("full",)
+    assert sizes_of("earlier:1/19") == ("full", "odd")
+
+
+def test_a_newer_or_damaged_suite_is_not_read_as_if_it_were_ours(tmp_path: Path, home: Path) -> None:
+    for name in ("newer", "silent"):
+        import_suite(files(tmp_path / "own", {"1_first.py": RELU}), name)
+    for name, change in (("newer", {"format": 99}), ("silent", {"origin": ""})):
+        path = home / name / "suite.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    assert_one_sentence(kernelgauge(tmp_path, "problems show newer:0/1"), "format 99 of a newer kernelgauge")
+    done = kernelgauge(tmp_path, "problems suites")
+    assert done.returncode == 0 and "silent" in done.stdout and "format 99" in " ".join(done.stdout.split())
+
+
 # ---------------------------------------------------------------- names
 
 
@@ -753,6 +803,46 @@ def test_a_run_on_a_suite_goes_on_and_is_reported(tmp_path: Path) -> None:
     assert kernelgauge(tmp_path, "report run --json").returncode == 0
     assert_one_sentence(kernelgauge(tmp_path, f"{command} --sizes small"), "there is no suite 'mine'")
     assert_one_sentence(kernelgauge(tmp_path, "reeval run"), "there is no suite 'mine'")
+
+
+def test_a_folder_answers_one_suite(tmp_path: Path, kb: str) -> None:
+    files(tmp_path / "answers", {"1_19.py": as_candidate(RELU)})
+    done = kernelgauge(tmp_path, "run --problems kb:1/19,1/19 --contestant folder:answers --device cpu --out run")
+    assert_one_sentence(done, "answers one suite, and the problems are of kb, kernelgauge")
+
+
+def test_reeval_of_a_level_that_not_every_suite_of_the_run_has(tmp_path: Path, kb: str) -> None:
+    import_suite(files(tmp_path / "own", {"1_alone.py": ONE_SIZE}), "mine")
+    with Run.create(tmp_path / "run", make_header(problems=("mine:0/1", "kb:1/19"))) as run:
+        for key in ("mine:0/1", "kb:1/19"):
+            run.append(*make_answer(key, source=as_candidate(ONE_SIZE)))
+    options = f"--device cpu --sizes full --protocol {quick(tmp_path)}"
+    done = kernelgauge(tmp_path, f"reeval run --level 0 --out again {options}")
+    assert done.returncode == 0, done.stderr
+    assert [each.problem for each in Run.read(tmp_path / "again").evaluations()] == ["mine:0/1"]
+    done = kernelgauge(tmp_path, f"reeval run --level 0,9 --out third {options}")
+    assert_one_sentence(done, "there is no level 9 in any suite")
+
+
+def test_a_run_does_not_mix_what_a_suite_was_with_what_replaced_it(tmp_path: Path) -> None:
+    import_suite(files(tmp_path / "own", {"1_first.py": ONE_SIZE, "2_second.py": ONE_SIZE}), "mine")
+    files(tmp_path / "answers", {f"0_{number}.py": as_candidate(ONE_SIZE) for number in (1, 2)})
+    protocol = quick(tmp_path)
+    command = f"run --suite mine --contestant folder:answers --device cpu --protocol {protocol} --out run"
+    assert kernelgauge(tmp_path, f"{command} --limit 1").returncode == 0
+    other = ONE_SIZE.replace("torch.relu(x - 0.5)", "x + 1.7265625")
+    import_suite(files(tmp_path / "own", {"1_first.py": other, "2_second.py": other}), "mine", replace=True)
+
+    assert_one_sentence(kernelgauge(tmp_path, command), "a record of mine:0/1 from when its text was another")
+    assert_one_sentence(
+        kernelgauge(tmp_path, f"reeval run --protocol {protocol}"),
+        "a record of mine:0/1 from when its text was another",
+    )
+    assert [each.problem for each in Run.read(tmp_path / "run").evaluations()] == ["mine:0/1"]
+    assert kernelgauge(tmp_path, "report run --html report.html").returncode == 0
+    assert "1.7265625" not in (tmp_path / "report.html").read_text()
+    done = kernelgauge(tmp_path, f"reeval run --out again --protocol {protocol}")
+    assert [each.outcome.value for each in Run.read(tmp_path / "again").evaluations()] == ["wrong_value"], done.stderr
 
 
 def test_names_alone_tell_the_suite(tmp_path: Path, kb: str) -> None:

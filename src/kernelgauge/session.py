@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named, detect
 from kernelgauge.config import Limits, Protocol, load_protocol, load_settings
-from kernelgauge.errors import BackendMissing, CandidateError
+from kernelgauge.errors import BackendMissing, CandidateError, ProblemError, UsageError
 from kernelgauge.evaluation import examination
 from kernelgauge.evaluation.admission import Admissions, Weighed, weigh
 from kernelgauge.evaluation.launcher import Zygote
@@ -132,7 +132,11 @@ class Session:
         Returns:
             The tasks that ended in an error of ours or of the problem's: nothing is recorded for those, so the same
             call tries them again.
+
+        Raises:
+            UsageError: a problem that the run holds records of has another text by now.
         """
+        _check_same_texts(run)
         header = run.header
         finished = set() if again else run.done()
         tasks = [
@@ -179,6 +183,19 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _check_same_texts(run: Run) -> None:
+    """One score must not mix what a suite was with what it has been replaced by."""
+    for record in run.latest():
+        try:
+            now = load_problem(record.problem, sizes=record.sizes)
+        except ProblemError:  # a user's own file or suite that has gone since
+            continue
+        if now.digest != record.problem_digest:
+            raise UsageError(
+                f"{run.path} holds a record of {record.problem} from when its text was another: choose a new folder"
+            )
 
 
 class Watch:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kernelgauge.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from kernelgauge.problems.recipes.drawn import Drawn
 
 
 def generate(
@@ -21,20 +24,27 @@ def generate(
     """Draw fresh problems from a recipe and keep those that are sound, as a suite.
 
     Kept is what fits at every size, repeats itself, and accepts no answer that skips the work under either protocol.
+    Ctrl-C keeps those drawn so far.
     """
     from kernelgauge.cli.progress import counting
-    from kernelgauge.problems.suites import check_free, check_new_name
+    from kernelgauge.errors import ProblemError
+    from kernelgauge.problems.suites import check_writable
     from kernelgauge.session import Session
     from kernelgauge.verification import fresh
 
-    check_new_name(suite)
-    check_free(suite, replace)
+    check_writable(suite, replace)
+    kept: list[Drawn] = []
     with Session(threads=1) as session, counting("drawing and verifying", count) as seen:
         draw = fresh.recipe(session, recipe, seed)
-        kept = []
-        for drawn in fresh.generate(session, draw, count):
-            kept.append(drawn)
-            seen(drawn.name)
+        try:
+            for drawn in fresh.generate(session, draw, count):
+                kept.append(drawn)
+                seen(drawn.name)
+        except (ProblemError, KeyboardInterrupt):
+            if kept:
+                fresh.install(kept, recipe, seed, suite, replace)
+                typer.echo(f"kernelgauge: suite {suite} has only {len(kept)} of {count} problems", err=True)
+            raise
     folder = fresh.install(kept, recipe, seed, suite, replace)
     if as_json:
         typer.echo(json.dumps({"suite": suite, "folder": str(folder), "problems": [drawn.name for drawn in kept]}))

@@ -54,6 +54,8 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
         code = app(arguments, standalone_mode=False)
+        if code == _INTERRUPTED:  # typer's own answer to ctrl-C
+            _say("interrupted")
     except KernelgaugeError as error:
         code = error.exit_code
         _say(str(error))

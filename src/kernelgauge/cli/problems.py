@@ -75,7 +75,8 @@ def _row(found: Entry) -> dict[str, Any]:
     known = facts(found.level, found.number) if suite_of(found.key) is None else None
     work: dict[str, Any] = {"flops": None, "min_bytes": None, "intensity": None}
     if known is not None:
-        work = {"flops": known.flops, "min_bytes": known.min_bytes, "intensity": (known.flops or 0) / known.min_bytes}
+        intensity = known.flops / known.min_bytes if known.flops is not None else None
+        work = {"flops": known.flops, "min_bytes": known.min_bytes, "intensity": intensity}
     return {"key": found.key, **found.model_dump(mode="json"), **work}
 
 

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kernelgauge.cli.options import AsJson
-from kernelgauge.schema import Sizes
+
+if TYPE_CHECKING:
+    from kernelgauge.store.run import Run
 
 
-def _references(keys: tuple[str, ...], sizes: Sizes) -> dict[str, str]:
+def _references(run: Run) -> dict[str, str]:
+    """The problems' texts as they were judged; without those that have gone or changed since."""
     from kernelgauge.errors import ProblemError
     from kernelgauge.problems.loader import load_problem, sizes_within
 
+    judged = {record.problem: record.problem_digest for record in run.latest()}
     found = {}
-    for key in keys:
+    for key in run.header.problems:
         try:
-            found[key] = load_problem(key, sizes=sizes_within(key, sizes)).source
-        except ProblemError:  # a user's own file or suite that has gone since: the report does without it
+            problem = load_problem(key, sizes=sizes_within(key, run.header.sizes))
+        except ProblemError:  # a user's own file or suite
             continue
+        if judged.get(key, problem.digest) == problem.digest:
+            found[key] = problem.source
     return found
 
 
@@ -38,7 +44,7 @@ def report(
     run = Run.read(folder)
     scores = score_run(run)
     if html is not None:
-        write_html(run, html, _references(run.header.problems, run.header.sizes))
+        write_html(run, html, _references(run))
     if as_json:
         typer.echo(scores.model_dump_json())
         return

@@ -42,12 +42,38 @@ def _select(
     from kernelgauge.problems.loader import is_own_file, load_problem
 
     own = [load_problem(name).key for name in wanted or () if is_own_file(name)]
-    within = [key for suite in suites for key in select(levels, suite=suite)]
-    if wanted is not None:
+    if wanted is None:
+        within = _of_levels(levels, suites)
+    else:
         suite = suites[0] if len(suites) == 1 else None
         named = select(names=[name for name in wanted if not is_own_file(name)], suite=suite)
         within = [key for key in named if levels is None or entry(key).level in levels] + own
     return [key for key in within if contestant.samples(key)]
+
+
+def _of_levels(levels: list[int] | None, suites: Sequence[str | None]) -> list[str]:
+    """Keys of these levels of all the suites; of several suites, each need not have every level."""
+    from kernelgauge.problems.catalogue import select, suite_named
+
+    if levels is None or len(suites) == 1:
+        return [key for suite in suites for key in select(levels, suite=suite)]
+    there = {suite: [level for level in levels if level in suite_named(suite).levels] for suite in suites}
+    if unknown := set(levels).difference(*there.values()):
+        raise UsageError(f"there is no level {min(unknown)} in any suite of this run")
+    return [key for suite, some in there.items() for key in select(some, suite=suite)]
+
+
+def _check_one_suite(contestant: str, names: Sequence[str] | None) -> None:
+    """A folder's files say level and number, and no suite: those of several could be taken for one another."""
+    from kernelgauge.problems.catalogue import split
+    from kernelgauge.problems.loader import is_own_file
+    from kernelgauge.problems.suites import BUILT_IN
+
+    named = {split(name)[0] or BUILT_IN for name in names or () if not is_own_file(name)}
+    if contestant.startswith("folder:") and len(named) > 1:
+        raise UsageError(
+            f"{contestant} answers one suite, and the problems are of {', '.join(sorted(named))}: run each"
+        )
 
 
 def _judge(contestant: Contestant, run: Run, keys: list[str], protocol: Protocol, jobs: int, again: bool) -> None:
@@ -63,8 +89,8 @@ def _judge(contestant: Contestant, run: Run, keys: list[str], protocol: Protocol
             failed = session.run(contestant, run, keys, protocol=protocol, jobs=jobs, again=again, watch=watch)
     except KeyboardInterrupt:
         count = len(run.done())
-        typer.echo(f"\nkernelgauge: interrupted; {count} records are kept in {run.path}", err=True)
-        typer.echo("kernelgauge: the same command goes on where this one stopped", err=True)
+        kept = f"{count} records are kept in {run.path}"
+        typer.echo(f"\nkernelgauge: {kept}; the same command goes on where this one stopped", err=True)
         raise
     show(score_run(run))
     typer.echo(f"records: {run.path}   report: kernelgauge report {run.path} --html report.html")
@@ -96,6 +122,8 @@ def run(
     rules = load_protocol(protocol)
     names = parse_names(problems)
     meant = chosen_suite(suite, names)
+    if suite is None:
+        _check_one_suite(contestant, names)
     who = contestant_named(contestant, backend, meant)
     where = chosen_device(device)
     default = level is None and names is None and meant is None

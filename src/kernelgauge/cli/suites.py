@@ -27,7 +27,12 @@ def suites(as_json: AsJson = False) -> None:
         table.add_column(column, overflow="fold")
     for row in rows:
         counts = ", ".join(f"{level}: {count}" for level, count in row["levels"].items())
-        table.add_row(row["name"], counts, escape(row["origin"] or row["damage"]), escape(row["folder"]))
+        table.add_row(
+            row["name"],
+            counts,
+            escape(row["origin"] if row["damage"] is None else row["damage"]),
+            escape(row["folder"]),
+        )
     Console().print(table)
 
 

@@ -53,7 +53,7 @@ def _accepted(found: Finding, protocol: str) -> str:
 
 
 def _summary(findings: Sequence[Finding], protocols: Sequence[str]) -> list[str]:
-    levels = Counter(str(found.level or "own") for found in findings)
+    levels = Counter("own" if found.level is None else str(found.level) for found in findings)
     by_level = ", ".join(f"{count} of level {level}" for level, count in sorted(levels.items()))
     broken = sum(bool(found.broken) for found in findings)
     lines = [f"{len(findings)} problems ({by_level}), {broken} broken, {sum(f.seconds for f in findings):.0f} s"]

@@ -219,6 +219,7 @@ def _built_in() -> Suite:
 @lru_cache(maxsize=16)
 def _imported(folder: Path, version: tuple[int, int]) -> Suite:
     """One suite is read once, and again when another has taken its place, which is what `version` says."""
+    suites.about(folder)  # first of all: a newer format must not be read as if it were ours
     try:
         return Suite(folder, folder.name)
     except OSError as error:

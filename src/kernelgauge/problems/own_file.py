@@ -82,4 +82,4 @@ def _parsed(where: str, text: str) -> ast.Module:
     except SyntaxError as error:
         raise ProblemError(f"{where}, line {error.lineno}: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:
-        raise ProblemError(f"{where} does not parse: {error or type(error).__name__}") from error
+        raise ProblemError(f"{where} does not parse: {str(error) or type(error).__name__}") from error

@@ -34,6 +34,21 @@ def with_constants(source: str, constants: Mapping[str, Constant]) -> str:
     return b"".join(lines).decode()
 
 
+def plain_constants(source: str) -> dict[str, Constant]:
+    """The module-level assignments of one name to a plain value, the last of each; a tuple becomes a list.
+
+    Raises ProblemError if `source` does not parse.
+    """
+    found: dict[str, Constant] = {}
+    for name, nodes in _assignments(source).items():
+        try:
+            value = ast.literal_eval(nodes[-1])
+        except ValueError:
+            continue
+        found[name] = list(value) if isinstance(value, tuple) else value
+    return found
+
+
 def _assignments(source: str) -> dict[str, list[ast.expr]]:
     try:
         module = ast.parse(source)

@@ -33,6 +33,7 @@ FORMAT = 1
 
 _ABOUT = "suite.json"
 _STAGING = ".staging-"
+_ASIDE = ".aside-"
 
 
 class About(Record):
@@ -145,9 +146,21 @@ def installing(name: str, replace: bool) -> Iterator[Path]:
 
 
 def check_free(name: str, replace: bool) -> None:
-    """Raises ProblemError if there is a suite of that name and it is not to be replaced."""
-    if not replace and os.path.lexists(suites_folder() / name):
+    """Raises ProblemError if there is a suite of that name that is not to be replaced, or something else is there."""
+    target = suites_folder() / name
+    if os.path.lexists(target) and not (target / _ABOUT).is_file():
+        raise ProblemError(f"{target} is there already and is no suite: choose another name")
+    if not replace and os.path.lexists(target):
         raise ProblemError(f"there is a suite {name} already: --replace overwrites it, or choose another name")
+
+
+def check_writable(name: str, replace: bool) -> None:
+    """Raises what `installing` would before its block: ask before work that takes long."""
+    check_new_name(name)
+    make_folder(suites_folder())
+    check_free(name, replace)
+    with guarded(suites_folder()), locked(suites_folder() / ".lock"):
+        pass
 
 
 def remove(name: str) -> None:
@@ -166,7 +179,13 @@ def _staging(home: Path) -> Path:
 
 
 def _sweep(home: Path) -> None:
-    """Remove what a killed import left; we hold the lock, so nobody is at work there."""
+    """Put back or remove what a killed import left; we hold the lock, so nobody is at work there."""
+    for aside in home.glob(f"{_ASIDE}*"):
+        old = home / aside.name.removeprefix(_ASIDE)
+        if os.path.lexists(old):
+            _discard(aside)
+        else:
+            aside.rename(old)
     for left_over in home.glob(f"{_STAGING}*"):
         _discard(left_over)
 
@@ -179,18 +198,18 @@ def _discard(path: Path) -> None:
 
 
 def _exchange(new: Path, old: Path) -> None:
-    """Swap two folders, in one step where the file system can, so that a killed import loses neither."""
+    """Put `new` in the place of `old`, in one step where the file system can; `_sweep` mends the rest."""
     libc = ctypes.CDLL(None, use_errno=True)
     at_working_folder, exchange = -100, 2
     if hasattr(libc, "renameat2") and not libc.renameat2(
         at_working_folder, os.fsencode(new), at_working_folder, os.fsencode(old), exchange
     ):
         return
-    aside = _staging(new.parent)
+    aside = old.with_name(f"{_ASIDE}{old.name}")
     old.rename(aside)
     try:
         new.rename(old)
     except BaseException:
         aside.rename(old)
         raise
-    aside.rename(new)
+    _discard(aside)

@@ -102,6 +102,8 @@ def _tags(found: Scores) -> Table:
     for tag, group in list(found.tags.items())[:LISTED]:
         mean = f"{group.geomean_speedup:.2f}x" if group.geomean_speedup is not None else "–"
         table.add_row(tag, str(group.problems), _percent(group.fast_p["0"]), _percent(group.fast_p["1"]), mean)
+    if len(found.tags) > LISTED:
+        table.caption = f"and {len(found.tags) - LISTED} more tags: --json has all"
     return table
 
 

@@ -6,6 +6,7 @@ What is kept depends on the seed alone: the seeds of the trials that decide are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -27,6 +28,9 @@ from kernelgauge.verification.verify import REDUCED
 
 _DRAWS_PER_PROBLEM = 20
 _SAME = 1e-6
+
+LARGEST = 17.4e9
+"""Bytes of inputs and outputs at full size: what the largest problem of the suite has."""
 
 Draw = Callable[[int], Drawn]
 """The problem a recipe draws at that number."""
@@ -56,10 +60,13 @@ def generate(session: Session, draw: Draw, count: int) -> Iterator[Drawn]:
         ProblemError: the recipe gives no more sound problems.
     """
     names: set[str] = set()
+    seen: set[str] = set()
     refused: list[str] = []
     for number in range(count * _DRAWS_PER_PROBLEM):
         drawn = draw(number)
-        why = f"{drawn.name}: drawn before" if drawn.name in names else unsound(session, drawn)
+        before = drawn.name in names or drawn.source in seen
+        why = f"{drawn.name}: drawn before" if before else unsound(session, drawn)
+        seen.add(drawn.source)
         if why is not None:
             refused.append(why)
             continue
@@ -71,7 +78,7 @@ def generate(session: Session, draw: Draw, count: int) -> Iterator[Drawn]:
     raise ProblemError(f"only {len(names)} of {count} problems came out sound; the last ones refused: {reasons}")
 
 
-def install(kept: Sequence[Drawn], words: str, seed: int, suite: str, replace: bool) -> Path:
+def install(kept: Sequence[Drawn], words: str, seed: int, suite: str, overwrite: bool) -> Path:
     """Make fresh problems the suite of that name, numbered by level in their order; returns its folder.
 
     Raises:
@@ -85,7 +92,7 @@ def install(kept: Sequence[Drawn], words: str, seed: int, suite: str, replace: b
         rows.append(({**facts, "sizes": drawn.sizes, "weakness": None}, drawn.source))
     origin = f"recipe {words}, seed {seed}, kernelgauge {version('kernelgauge')}"
     about = suites.About(name=suite, origin=origin, created=datetime.now(UTC).date())
-    with suites.installing(suite, replace) as folder:
+    with suites.installing(suite, overwrite) as folder:
         write_suite(folder, about, levels)
     return suites.suites_folder() / suite
 
@@ -94,6 +101,9 @@ def unsound(session: Session, drawn: Drawn) -> str | None:
     """Why a drawn problem is not worth keeping; None if it is."""
     try:
         described = session.describe(_at(drawn, "full"))
+        moved = described["bytes"]["inputs"] + (described["bytes"]["output"] or 0)
+        if moved > LARGEST:
+            return f"{drawn.name}: inputs and outputs of {moved / 1e9:.1f} GB"
         session.describe(_at(drawn, "medium"))
         for size in REDUCED:
             for complaint in misbehaviour(session.try_out(_at(drawn, size)), may_draw="random" in drawn.tags):
@@ -139,7 +149,7 @@ def _twins(session: Session, name: str, seed: int) -> Draw:
 
     def draw(attempt: int) -> Drawn:
         drawn = twin.draw(original, text, sizes, seed, attempt)
-        return Drawn(**{**vars(drawn), "name": f"{drawn.name}_{attempt}"})
+        return replace(drawn, name=f"{drawn.name}_{attempt}")
 
     return draw
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
+from typing import Any
 
 from kernelgauge.problems.sizes import Constant
 from kernelgauge.schema import Domain, Sizes
+
+_MEDIUM_OPERATIONS = 1e9
+_MEDIUM_ELEMENTS = 2.5e6
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,31 @@ class Parts:
     constants: dict[str, Constant] = field(default_factory=dict)
     derived: dict[str, str] = field(default_factory=dict)
     """Constants that follow from others: name and expression."""
+
+
+def medium_batch(largest: int, operations: float, elements: float) -> int:
+    """A batch with which a forward takes milliseconds on two cores.
+
+    Args:
+        largest: the batch at full size.
+        operations: arithmetic of one sample, as if all of it ran at the speed of a matrix product.
+        elements: of one sample's output, which later steps read again.
+    """
+    return int(max(1, min(largest, _MEDIUM_OPERATIONS / operations, _MEDIUM_ELEMENTS / elements)))
+
+
+def convolution_batch(
+    constants: Mapping[str, Any], kernel: Sequence[int], edge: int, transposed: bool, groups: int = 1
+) -> int:
+    """`medium_batch` for a convolution over inputs with `edge` elements in each dimension."""
+    reach = [(size - 1) * constants.get("dilation", 1) + 1 for size in kernel]
+    stride, margin = constants["stride"], 2 * constants.get("padding", 0)
+    out = prod(
+        (edge - 1) * stride + size - margin if transposed else (edge + margin - size) // stride + 1 for size in reach
+    )
+    channels = constants["in_channels"] * constants["out_channels"] / groups
+    operations = 2 * channels * prod(kernel) * (edge ** len(kernel) if transposed else out)
+    return medium_batch(constants["batch_size"], operations, constants["out_channels"] * out)
 
 
 def render(parts: Parts) -> str:

@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernelgauge.problems.recipes.drawn import Drawn, Parts, render
+from kernelgauge.problems.recipes.drawn import Drawn, Parts, convolution_batch, render
 from kernelgauge.problems.sizes import Constant
 from kernelgauge.schema import Sizes
 
@@ -147,7 +147,8 @@ def _convolution(spatial: int, transposed: bool) -> _Main:
         state.constant("out_channels", generator.choice([48, 60, 72]), "int")
         for dim in dims:
             parts.constants[dim] = generator.choice([64, 96, 112] if spatial == 2 else [16, 24, 32])
-        state.constant("kernel_size", generator.choice([3, 5] if spatial == 2 else [3]), "int")
+        kernel = generator.choice([3, 5] if spatial == 2 else [3])
+        state.constant("kernel_size", kernel, "int")
         stride = generator.choice([1, 2])
         state.constant("stride", stride, "int")
         parts.construct.append(f"self.conv = {layer}(in_channels, out_channels, kernel_size, stride=stride)")
@@ -155,8 +156,9 @@ def _convolution(spatial: int, transposed: bool) -> _Main:
         parts.forward.append("x = self.conv(x)")
         small = {"batch_size": 4, "in_channels": 8, "out_channels": 24}
         odd = {"batch_size": 3, "in_channels": 5, "out_channels": 12}
-        medium: dict[str, Constant] = {"batch_size": 4 if spatial == 2 else 1}
-        edges = {"small": 12, "odd": 11, "medium": (48 if spatial == 2 else 12) // (stride if transposed else 1)}
+        edges = {"small": 12, "odd": 11, "medium": (64 if spatial == 2 else 16) // (stride if transposed else 1)}
+        batch = convolution_batch(parts.constants, [kernel] * spatial, edges["medium"], transposed)
+        medium: dict[str, Constant] = {"batch_size": batch}
         sizes: BySize = {
             "small": {**small, **dict.fromkeys(dims, edges["small"])},
             "odd": {**odd, **dict.fromkeys(dims, edges["odd"])},

@@ -11,8 +11,9 @@ import random
 from collections.abc import Mapping
 from itertools import pairwise
 
+from kernelgauge.errors import ProblemError
 from kernelgauge.problems.recipes.drawn import Drawn
-from kernelgauge.problems.sizes import Constant, with_constants
+from kernelgauge.problems.sizes import Constant, plain_constants, with_constants
 from kernelgauge.schema import Problem, Sizes
 
 _HAVE_METHODS = (
@@ -21,6 +22,9 @@ _HAVE_METHODS = (
 )
 _AS_METHODS = frozenset(_HAVE_METHODS.split())
 _OPERATORS: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
+
+_TRIES = 100
+"""Small sizes change in steps that may round back to what they were."""
 
 _DEFINITIONS = (ast.ClassDef, ast.FunctionDef)
 
@@ -111,11 +115,19 @@ def draw(
         problem: the original, at full size.
         text: its reference, rewritten.
         sizes: the original's reduced constants: a constant that some size changes may be changed here too.
+
+    Raises ProblemError if no constant can be changed.
     """
     generator = random.Random(f"twin {problem.key} {seed} {attempt}")
-    full = _constants(text)
+    full = plain_constants(text)
     changing = {name: full[name] for values in sizes.values() for name in values if name in full}
-    new = _changed(changing, sizes, generator)
+    new = changing
+    for _ in range(_TRIES):
+        new = _changed(changing, sizes, generator)
+        if new != changing:
+            break
+    else:
+        raise ProblemError(f"problem {problem.key} has no constant that a twin could change")
     medium = _changed({**changing, **sizes.get("medium", {})}, sizes, generator)
     new_sizes: dict[Sizes, dict[str, Constant]] = {size: {**changing, **values} for size, values in sizes.items()}
     new_sizes["medium"] = medium
@@ -127,18 +139,6 @@ def draw(
         sizes=new_sizes,
         domains=dict(problem.domains),
     )
-
-
-def _constants(text: str) -> dict[str, Constant]:
-    found: dict[str, Constant] = {}
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            try:
-                value = ast.literal_eval(node.value)
-            except ValueError:
-                continue
-            found[node.targets[0].id] = list(value) if isinstance(value, tuple) else value
-    return found
 
 
 def _changed(

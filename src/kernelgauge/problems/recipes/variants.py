@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from kernelgauge.problems.recipes.drawn import Drawn, Parts, render
+from kernelgauge.problems.recipes.drawn import Drawn, Parts, convolution_batch, medium_batch, render
 from kernelgauge.problems.sizes import Constant
 from kernelgauge.schema import Domain, Sizes
 
@@ -91,6 +91,7 @@ def _convolution(generator: random.Random) -> Drawn:
     parts.inputs = [("x", f"torch.randn(batch_size, in_channels, {', '.join(dims)})")]
     parts.forward = ["return self.conv(x)"]
     few = {"in_channels": 12, "out_channels": 12}
+    edge = {1: 4096, 2: 64, 3: 16}[spatial] // (stride if kind == "transposed" else 1)
     sizes: dict[Sizes, dict[str, Constant]] = {
         "small": {"batch_size": 2, **few, **dict.fromkeys(dims, {1: 128, 2: 24, 3: 16}[spatial])},
         "odd": {
@@ -100,8 +101,10 @@ def _convolution(generator: random.Random) -> Drawn:
             **dict.fromkeys(dims, {1: 101, 2: 23, 3: 15}[spatial]),
         },
         "medium": {
-            "batch_size": {1: 4, 2: 2, 3: 1}[spatial],
-            **dict.fromkeys(dims, {1: 4096, 2: 64, 3: 16}[spatial]),
+            "batch_size": convolution_batch(
+                parts.constants, kernel, edge, kind == "transposed", channels if kind == "depthwise" else 1
+            ),
+            **dict.fromkeys(dims, edge),
         },
     }
     tags = ["convolution", f"{spatial}d", *([kind] if kind != "plain" else [])]
@@ -141,11 +144,12 @@ def _along(generator: random.Random, table: dict[str, tuple[str, str]], tag: str
     parts.construct = ["self.dim = dim"]
     parts.inputs = [("x", f"torch.randn({', '.join(names)})")]
     parts.forward = [f"return {expression}"]
-    medium = [4, 8, 512, 640] if rank == 4 else [16, 768, 1024]
+    # A scan goes element by element: a tenth of the work takes as long.
+    medium = [[16, 768, 1024], [4, 8, 512, 640]] if table is _REDUCTIONS else [[16, 256, 288], [4, 8, 192, 192]]
     sizes: dict[Sizes, dict[str, Constant]] = {
         "small": dict(zip(names, [8, 24, 40, 12][:rank], strict=True)),
         "odd": dict(zip(names, [7, 19, 35, 5][:rank], strict=True)),
-        "medium": dict(zip(names, medium, strict=True)),
+        "medium": dict(zip(names, medium[rank - 3], strict=True)),
     }
     integer = ["integer_output"] if name.startswith("arg") else []
     return _drawn(f"{name}_dim{dim}_of_{rank}", parts, [tag, *integer], sizes)
@@ -210,10 +214,14 @@ def _pooling(generator: random.Random) -> Drawn:
     parts.construct = [f"self.pool = {layer}(kernel_size, stride=stride, padding=padding)"]
     parts.inputs = [("x", f"torch.randn(batch_size, channels, {', '.join(dims)})")]
     parts.forward = ["return self.pool(x)"]
+    edge = {1: 16384, 2: 128, 3: 24}[spatial]
+    out = ((edge + 2 * (kernel // 2) - kernel) // int(parts.constants["stride"]) + 1) ** spatial  # type: ignore[arg-type]
+    # Comparing and adding run far below the speed of a matrix product.
+    batch = medium_batch(int(parts.constants["batch_size"]), 20 * 32 * out * kernel**spatial, 32 * out)  # type: ignore[arg-type]
     sizes: dict[Sizes, dict[str, Constant]] = {
         "small": {"batch_size": 2, "channels": 8, **dict.fromkeys(dims, {1: 256, 2: 24, 3: 12}[spatial])},
         "odd": {"batch_size": 3, "channels": 5, **dict.fromkeys(dims, {1: 201, 2: 21, 3: 11}[spatial])},
-        "medium": {"batch_size": 4, "channels": 32, **dict.fromkeys(dims, {1: 16384, 2: 128, 3: 32}[spatial])},
+        "medium": {"batch_size": batch, "channels": 32, **dict.fromkeys(dims, edge)},
     }
     return _drawn(f"{kind}_pool_{spatial}d_k{kernel}", parts, ["pooling", f"{spatial}d"], sizes)
 
