@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from kernelgauge.checks.inputs import classify, vary
+from kernelgauge.checks.inputs import classify, rounded, vary
 from kernelgauge.checks.numerics import Distance, allowance, closeness, distances
-from kernelgauge.checks.probes import Probes
+from kernelgauge.checks.probes import BLIND, Probes
 from kernelgauge.config import load_protocol
 from kernelgauge.evaluation.initialisers import randomised
 from kernelgauge.evaluation.judge import compare
@@ -144,7 +144,7 @@ def test_domains_are_told_from_draws(make: object, domain: str) -> None:
     assert classify(*_draw(make)) == domain
 
 
-@pytest.mark.parametrize("variant", ["own", "signed", "normal", "scaled"])
+@pytest.mark.parametrize("variant", ["own", "signed", "normal", "scaled", "offgrid"])
 def test_variants_keep_shape_and_domain(variant: str) -> None:
     torch.manual_seed(3)
     drawn = torch.rand(100, 50)
@@ -166,8 +166,64 @@ def test_signed_and_normal_variants_have_negative_values() -> None:
     assert (vary(drawn, "normal", "real") < 0).any()
 
 
-def _survivors(outputs: list[torch.Tensor], inputs: list[torch.Tensor], tolerance: float) -> tuple[str, ...]:
-    probes = Probes(1)
+def test_narrow_types_round_offgrid_values_all_alike() -> None:
+    torch.manual_seed(4)
+    drawn = torch.rand(10_000)
+    off = vary(drawn, "offgrid", "real")
+    assert 0 < float((off / drawn - 1).abs().max()) < 2**-8 + 2**-11
+    for precision in ("tf32", "bfloat16"):
+        error = rounded(off, precision) / off - 1
+        assert bool((error < -1e-4).all()) and float(error.std()) < 1e-7
+    mean = [float(rounded(value, "tf32").mean() / value.mean()) - 1 for value in (drawn, off)]
+    assert abs(mean[0]) < 1e-5 < 1e-4 < abs(mean[1]), "in a mean, rounding to both sides cancels"
+
+
+GATED = """import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+        self.gate = nn.Parameter(torch.randn(1))
+
+    def forward(self, x):
+        return torch.relu(self.gate) * self.linear(x)
+
+
+def get_inputs():
+    return [torch.rand(16, 32)]
+
+
+def get_init_inputs():
+    return [32]
+"""
+
+
+def test_luck_does_not_let_an_answer_without_the_work_count(session: Session) -> None:
+    """Half of all weights shut the gate, and then zeros are right; admission may have drawn the other half."""
+    zeros = GATED.replace("class Model(", "class ModelNew(").replace("torch.relu(self.gate) *", "0 *")
+    records = [
+        session.evaluate(Problem(key="gated", name="gated", source=GATED + f"# {number}\n"), zeros, timed=False)
+        for number in range(6)
+    ]
+    assert not any(record.passed and record.counts for record in records)
+    assert {"zeros"} <= {kind for record in records for kind in record.trivial} or not any(r.passed for r in records)
+
+
+def test_what_is_right_on_all_timed_inputs_without_reading_them_does_not_count(session: Session) -> None:
+    """It could look whether its inputs are the timed ones, and work only where they are not."""
+    source = problem().source.replace("return torch.relu(", "return (x < 0) * torch.relu(")
+    shut = Problem(key="shut", name="shut", source=source)
+    record = session.evaluate(shut, source.replace("class Model(", "class ModelNew("), timed=False)
+    assert record.passed and not record.counts and "zeros" in record.trivial
+    zeros = source.replace("class Model(", "class ModelNew(").replace("(x < 0) *", "0 *")
+    assert session.evaluate(shut, zeros, timed=False).outcome == "wrong_value", "the other inputs do tell"
+
+
+def _survivors(outputs: list[torch.Tensor], inputs: list[torch.Tensor], tolerance: float) -> set[str]:
+    probes = Probes([*BLIND, "input 0"])
     for output, given in zip(outputs, inputs, strict=True):
         probes.see(
             [output], [given], lambda answer, output=output: bool((answer[0] - output).abs().max() < tolerance)
@@ -178,16 +234,16 @@ def _survivors(outputs: list[torch.Tensor], inputs: list[torch.Tensor], toleranc
 def test_probes_find_every_way_to_skip_the_work() -> None:
     torch.manual_seed(5)
     inputs = [torch.rand(8), torch.rand(8)]
-    assert _survivors(inputs, inputs, 1e-3) == ("input 0",)
-    assert set(_survivors([torch.zeros(8)] * 2, inputs, 1e-3)) == {"zeros", "constant", "replay"}
+    assert _survivors(inputs, inputs, 1e-3) == {"input 0"}
+    assert _survivors([torch.zeros(8)] * 2, inputs, 1e-3) == {"zeros", "constant", "replay"}
     fixed = torch.rand(8)
-    assert _survivors([fixed, fixed], inputs, 1e-3) == ("replay",)
-    assert _survivors([torch.rand(8) for _ in inputs], inputs, 1e-3) == ()
-    assert set(_survivors([torch.rand(8) for _ in inputs], inputs, 2.0)) >= {"zeros", "ones", "constant", "replay"}
+    assert _survivors([fixed, fixed], inputs, 1e-3) == {"replay"}
+    assert _survivors([torch.rand(8) for _ in inputs], inputs, 1e-3) == set()
+    assert _survivors([torch.rand(8) for _ in inputs], inputs, 2.0) >= {"zeros", "ones", "constant", "replay"}
 
 
 def test_a_probe_that_needs_two_trials_does_not_survive_one() -> None:
-    assert _survivors([torch.rand(8)], [torch.rand(4)], 1e-6) == ()
+    assert _survivors([torch.rand(8)], [torch.rand(4)], 1e-6) == set()
 
 
 def test_an_always_zero_problem_does_not_count(session: Session) -> None:

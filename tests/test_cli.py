@@ -76,6 +76,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "big.py": RELU + "#" * (1 << 20),
         "malformed.toml": "name = \n",
         "half.toml": "name = 'half'\n",
+        "posing.toml": _quick().replace('name = "quick"', 'name = "v0.1"'),
         "file": "",
         "notes/todo.txt": "buy milk",
         "answers/1_19.py": RELU,
@@ -101,6 +102,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _quick() -> str:
     """The strict protocol with as few samples as it allows."""
     text = resources.files("kernelgauge.protocols").joinpath("strict.toml").read_text()
+    text = text.replace('name = "strict"', 'name = "quick"')
     for name, value in (("processes", 1), ("min_samples", 4), ("budget_seconds", 1.0)):
         text, count = re.subn(rf"(?m)^{name} = [\d.]+", f"{name} = {value}", text)
         assert count == 1
@@ -160,6 +162,7 @@ WRONG_USE = [
     ("eval 1/19 relu.py --protocol malformed.toml", "line 1"),
     ("eval 1/19 relu.py --protocol half.toml", "summary"),
     ("eval 1/19 relu.py --protocol latin.toml", "latin.toml"),
+    ("eval 1/19 relu.py --protocol posing.toml", "calls itself 'v0.1', and is not the shipped one"),
     ("eval 1/19 relu.py --frobnicate", "--frobnicate"),
     ("eval 1/19 relu.py --sizes huge", "'huge' is not one of"),
     ("eval 1/19", "missing argument 'file'"),

@@ -82,6 +82,15 @@ def test_problem_is_as_published_and_has_not_changed(key: str, session: Session)
     assert set(recorded.fingerprints) == {"small", "odd"}
 
 
+@pytest.mark.parametrize("level", [1, 2, 3, 4])
+def test_no_text_has_changed_since_it_was_verified(level: int) -> None:
+    for key in catalogue.keys([level]):
+        recorded = verified(key)
+        assert recorded is not None and recorded.digest == load_problem(key).digest, (
+            f"{key} is another text: run `kernelgauge problems verify {key} --record`"
+        )
+
+
 def test_every_problem_of_the_facts_is_there() -> None:
     assert [len(catalogue.keys([level])) for level in (1, 2, 3, 4)] == [100, 100, 50, 20]
     for key in catalogue.keys([1, 2, 3]):
@@ -133,6 +142,8 @@ def test_an_honest_own_file_is_sound(session: Session, tmp_path: Path) -> None:
         ("self.no_such(x)", "no_such"),
         ("__import__('os')._exit(3)", "ended the process"),
         ("None", "returned None"),
+        ("[]", "returns no tensor"),
+        ("__import__('os').closerange(3, 200)", "its own code"),
     ],
 )
 def test_broken_own_files_are_told_apart(session: Session, tmp_path: Path, forward: str, complaint: str) -> None:
@@ -155,6 +166,37 @@ def test_weak_own_files_are_found_under_both_protocols(
     finding = verify(session, own(tmp_path, forward), [load_protocol("strict"), load_protocol("v0.1")])
     assert answer in finding.trivial["strict"]
     assert answer in finding.trivial["v0.1"]
+
+
+def test_a_forward_whose_shapes_depend_on_values_is_sound(session: Session, tmp_path: Path) -> None:
+    finding = verify(session, own(tmp_path, "self.linear(x)[self.linear(x) > 0].sum()"))
+    assert finding.broken == () and finding.flops is None
+
+
+def test_one_random_element_is_not_taken_for_a_constant(session: Session, tmp_path: Path) -> None:
+    """Set to its own value it would seem to be ignored without effect."""
+    path = Path(own(tmp_path, "self.linear(x)"))
+    path.write_text(path.read_text().replace("nn.Linear(width, width)", "nn.Linear(width, 1)"))
+    finding = verify(session, str(path), [load_protocol("strict")])
+    assert finding.idle == ("norm.weight", "norm.bias")
+    assert not finding.shortcuts["strict"]
+
+
+def test_a_parameter_with_an_effect_on_some_inputs_only_is_not_idle(session: Session, tmp_path: Path) -> None:
+    finding = verify(
+        session,
+        own(tmp_path, "torch.where(x.min() >= 0, self.linear(x), self.norm(self.linear(x)))"),
+        [load_protocol("strict"), load_protocol("v0.1")],
+    )
+    assert "norm.weight" not in finding.idle
+    assert "without norm.weight" in finding.shortcuts["v0.1"], "its inputs are never negative"
+    assert "without norm.weight" not in finding.shortcuts["strict"]
+
+
+def test_what_the_constructor_sets_is_neither_idle_nor_ignored(session: Session) -> None:
+    finding = verify(session, "2/50", [load_protocol("strict")])
+    assert not {"scale1", "scale2"} & set(finding.idle)
+    assert not finding.shortcuts["strict"]
 
 
 def test_a_difference_from_the_facts_is_named(session: Session) -> None:

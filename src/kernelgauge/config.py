@@ -24,7 +24,7 @@ class Inputs(Record):
     """Where the arguments of each call come from; one variant at least is the problem's own draw."""
 
     seeds: Literal["secret", "public"]
-    variants: tuple[Literal["own", "signed", "normal", "scaled"], ...] = Field(min_length=1)
+    variants: tuple[Literal["own", "signed", "normal", "scaled", "offgrid"], ...] = Field(min_length=1)
     """One checked trial per entry; a variant outside an input's domain leaves that input as drawn."""
 
     @model_validator(mode="after")
@@ -144,11 +144,16 @@ def load_protocol(name: str) -> Protocol:
     else:
         raise UsageError(f"unknown protocol {name!r}; there are {', '.join(protocols())}, or give a .toml file")
     try:
-        return Protocol.model_validate(tomllib.loads(text))
+        found = Protocol.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"protocol {name} is malformed: {error}") from error
     except ValidationError as error:
         raise UsageError(f"protocol {name} is malformed: {first_complaint(error)}") from error
+    if found.name != name and found.name in protocols() and found != load_protocol(found.name):
+        raise UsageError(
+            f"protocol {name} calls itself {found.name!r}, and is not the shipped one: give it another name"
+        )
+    return found
 
 
 class Limits(Record):

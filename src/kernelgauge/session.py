@@ -106,13 +106,15 @@ class Session:
         """What one forward of a problem gives on the CPU. Raises ProblemError if its code fails."""
         return examination.ran(self._zygote, problem)
 
-    def weigh(self, problem: Problem, protocol: Protocol, parameters: Sequence[str]) -> Weighed:
-        """Answers without the work, and cut corners, that a protocol would accept on a problem, on the CPU.
+    def weigh(
+        self, problem: Problem, protocol: Protocol, parameters: Sequence[str], draws: tuple[int, int] = (1, 1)
+    ) -> Weighed:
+        """Answers without the work, and cut corners, that a protocol would accept, on the CPU; see `admission.weigh`.
 
         Raises:
             ProblemError: the reference itself fails.
         """
-        return weigh(self._zygote, problem, protocol, "cpu", parameters)
+        return weigh(self._zygote, problem, protocol, "cpu", parameters, draws)
 
     def run(
         self,

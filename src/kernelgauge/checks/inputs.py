@@ -11,6 +11,8 @@ from typing import Any
 import torch
 
 _FEW_VALUES = 16
+_HALF_TF32_STEP = 2.0**-12
+"""Relative, and the least of all values: TF32 keeps ten bits of the mantissa."""
 
 
 def _rows_sum_to_one(tensor: torch.Tensor) -> bool:
@@ -46,13 +48,17 @@ def vary(value: Any, variant: str, domain: str) -> Any:
     """`value` under a variant, drawn from torch's global generator; same shape and dtype.
 
     `signed` flips signs at random, `scaled` multiplies by one factor in [0.1, 4), `normal` draws a normal with random
-    mean in [-1, 1) and standard deviation in [0.25, 2). A `positive` input stays positive; a `fixed` one as drawn.
+    mean in [-1, 1) and standard deviation in [0.25, 2). `offgrid` moves every value a little outwards from one that
+    bfloat16 has, so that TF32 and bfloat16 round all of them back alike: in an average, rounding to both sides
+    cancels. A `positive` input stays positive; a `fixed` one as drawn.
     """
     if domain == "fixed" or variant == "own" or not isinstance(value, torch.Tensor):
         return value
     factor = float(torch.empty(()).uniform_(0.1, 4.0))
     if variant == "scaled" or (variant == "signed" and domain == "positive"):
         return value * factor
+    if variant == "offgrid":
+        return rounded(value, "bfloat16") * (1 + float(torch.empty(()).uniform_(0.6, 0.9)) * _HALF_TF32_STEP)
     if variant == "signed":
         return value * (torch.randint_like(value, 0, 2) * 2 - 1)
     if variant == "normal":

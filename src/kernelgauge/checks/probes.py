@@ -1,16 +1,18 @@
 """Work-skipping answers, tried on every problem: if one of them passes, a pass says nothing.
 
-Each probe is an answer somebody could give without doing the work. The set starts complete and shrinks with every
-trial that refuses a probe; what is left after the last trial would have been accepted.
+Each probe is an answer somebody could give without doing the work: a constant, the answer of another call, an input.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 
 Accepts = Callable[[list[torch.Tensor]], bool]
+
+BLIND = ("constant", "ones", "replay", "zeros")
+"""Probes that need not even read the inputs."""
 
 
 def _typical(tensor: torch.Tensor) -> float | int:
@@ -25,32 +27,38 @@ def _fits(answer: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> b
 
 
 class Probes:
-    """The trivial answers that have passed every trial so far."""
+    """Trivial answers, and which of them every trial so far has accepted.
 
-    def __init__(self, inputs: int):
-        self.alive = {"zeros", "ones", "constant", "replay", *(f"input {i}" for i in range(inputs))}
+    Args:
+        names: those to try: of `BLIND`, and `input 0` and so on.
+    """
+
+    def __init__(self, names: Iterable[str]):
+        self._names = sorted(names)
+        self._refused: set[str] = set()
+        self._accepted: set[str] = set()
         self._previous: list[torch.Tensor] | None = None
-        self._replayed = False
 
     def see(self, expected: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], accepts: Accepts) -> None:
-        """Try every probe still alive against one trial.
+        """Try every probe that none has refused against one more trial.
 
         Args:
             expected: the right outputs of this trial, in the working precision.
             inputs: the tensors forward was given.
             accepts: whether the protocol would take these outputs for right on this trial.
         """
-        for name in sorted(self.alive):
+        for name in self._names:
+            if name in self._refused:
+                continue
             answer = self._answer(name, expected, inputs)
-            if answer is not None and not (_fits(answer, expected) and accepts(answer)):
-                self.alive.discard(name)
-        self._replayed = self._replayed or self._previous is not None
+            if answer is not None:
+                passes = _fits(answer, expected) and accepts(answer)
+                (self._accepted if passes else self._refused).add(name)
         self._previous = [tensor.clone() for tensor in expected]
 
-    def survivors(self) -> tuple[str, ...]:
-        """Probes that no trial refused; those that need a second trial only if there was one."""
-        untried = set() if self._replayed else {"constant", "replay"}
-        return tuple(sorted(self.alive - untried))
+    def survivors(self) -> set[str]:
+        """Those that every trial accepted; a probe that needs an earlier answer is not tried in the first."""
+        return self._accepted - self._refused
 
     def _answer(
         self, name: str, expected: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor]

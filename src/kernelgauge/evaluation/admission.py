@@ -11,89 +11,123 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
 from kernelgauge.backends.cache import locked
 from kernelgauge.checks.numerics import distances
-from kernelgauge.checks.probes import Probes
+from kernelgauge.checks.probes import BLIND, Probes
 from kernelgauge.config import Protocol
-from kernelgauge.evaluation import judge
-from kernelgauge.evaluation.check import Facts, prepare
+from kernelgauge.evaluation.check import acceptance, prepare, trials
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.schema import Environment, Problem, digest
+
+PRECISIONS = ("tf32", "bfloat16")
+_WITHOUT = "without "
 
 # Relative to the output: what float64 itself leaves, behind a normalisation that divides by something small too.
 _NO_EFFECT = 1e-9
 
 
-def surviving_probes(reference: Reference) -> tuple[str, ...]:
-    """The trivial answers that pass every trial of the protocol on this problem."""
-    agreement = reference.protocol.agreement
-    probes: Probes | None = None
-    for variant in reference.protocol.inputs.variants:
+def surviving_probes(reference: Reference) -> set[str]:
+    """The trivial answers that pass on this problem, with these weights.
+
+    An answer passes if every trial accepts it; one that needs no inputs passes if every trial with the problem's own
+    accepts it, since those are the inputs that are timed.
+    """
+    everywhere: Probes | None = None
+    blind = Probes(BLIND)
+    for variant in trials(reference, blind):
         facts = prepare(reference, variant)
         given = reference.given()
-        probes = probes or Probes(len(given))
-
-        def accepts(answer: list[torch.Tensor], facts: Facts = facts) -> bool:
-            return judge.compare(agreement, "own", answer, facts.truth, facts.eager)[0].agreed
-
-        probes.see(facts.answer, given, accepts)
-        if not probes.alive:
-            break
-    return probes.survivors() if probes else ()
+        everywhere = everywhere or Probes([*BLIND, *(f"input {index}" for index in range(len(given)))])
+        accepts = acceptance(reference, facts)
+        everywhere.see(facts.answer, given, accepts)
+        if facts.variant == "own":
+            blind.see(facts.answer, given, accepts)
+    return blind.survivors() | (everywhere.survivors() if everywhere else set())
 
 
 @dataclass(frozen=True)
 class Weighed:
-    """What a protocol would let through on one problem."""
+    """What a protocol would let through on one problem, in at least one of several draws."""
 
     trivial: tuple[str, ...]
     """Answers without the work; see `checks.probes`."""
     shortcuts: tuple[str, ...]
     """Cut corners; see `Oracle.imitate`."""
     idle: tuple[str, ...]
-    """Parameters that make no difference at all, here."""
+    """Parameters that made no difference in any trial, here."""
 
 
-def weigh(zygote: Zygote, problem: Problem, protocol: Protocol, device: str, parameters: Sequence[str]) -> Weighed:
+def weigh(
+    zygote: Zygote,
+    problem: Problem,
+    protocol: Protocol,
+    device: str,
+    parameters: Sequence[str],
+    draws: tuple[int, int] = (1, 1),
+) -> Weighed:
     """Try every trivial answer and every shortcut on one problem.
+
+    Args:
+        parameters: those to ignore, one at a time; in the first draw only, as each costs a forward in every trial.
+        draws: of weights and inputs: at least so many, and more up to the second number while luck has a say, that
+            is as long as low precision passes some trials and not others.
 
     Raises:
         ProblemError: the reference itself fails.
     """
-    with Reference(zygote, problem, protocol, device) as reference:
-        trivial = surviving_probes(reference)
-        shortcuts, idle = surviving_shortcuts(reference, parameters)
-    return Weighed(trivial, tuple(shortcuts), tuple(idle))
+    trivial: set[str] = set()
+    shortcuts: dict[str, None] = {}
+    idle: set[str] = set()
+    tried = [*PRECISIONS, *(f"{_WITHOUT}{name}" for name in parameters)]
+    least, most = draws
+    for number in range(1, most + 1):
+        with Reference(zygote, problem, protocol, device) as reference:
+            trivial |= surviving_probes(reference)
+            found = surviving_shortcuts(reference, tried, thorough=most > 1)
+        shortcuts |= dict.fromkeys(found.passing)
+        idle |= found.idle
+        tried = list(PRECISIONS)
+        if number >= least and not found.lucky - set(shortcuts):
+            break
+    return Weighed(tuple(sorted(trivial)), tuple(shortcuts), tuple(name for name in parameters if name in idle))
 
 
-def surviving_shortcuts(reference: Reference, parameters: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Cut corners that pass every trial, and the parameters among them that make no difference at all.
+@dataclass(frozen=True)
+class Shortcuts:
+    """What became of cut corners in the trials of one draw of weights."""
 
-    Tried are inputs and parameters in TF32 and in bfloat16, and each parameter ignored; see `Oracle.imitate`. Under
-    randomised parameters a parameter without effect (a bias before a normalisation) is algebra, not a weakness.
+    passing: tuple[str, ...]
+    """Those that pass every trial."""
+    lucky: frozenset[str]
+    """Those that pass some trial, of those tried."""
+    idle: frozenset[str]
+    """Parameters without any effect in any trial."""
+
+
+def surviving_shortcuts(reference: Reference, shortcuts: Sequence[str], thorough: bool = False) -> Shortcuts:
+    """Try cut corners (see `Oracle.imitate`) in every trial of the protocol, refused ones no more unless `thorough`.
+
+    Under randomised parameters one without effect (a bias before a normalisation) is algebra, not a weakness, and one
+    that the constructor sets to a value is known to every candidate: neither is a cut corner.
     """
-    agreement = reference.protocol.agreement
-    alive = ["tf32", "bfloat16", *(f"without {name}" for name in parameters)]
-    idle: list[str] = []
+    alive, lucky = list(shortcuts), set()
+    idle = {each.removeprefix(_WITHOUT) for each in shortcuts if each.startswith(_WITHOUT)}
     for variant in reference.protocol.inputs.variants:
         facts = prepare(reference, variant)
-        passing = []
-        for shortcut in alive:
-            name = shortcut.removeprefix("without ")
-            if name in idle:  # what made no difference once is not tried again: large models have hundreds
-                passing.append(shortcut)
-                continue
-            exact = reference.imitate(shortcut)
-            if name != shortcut and all(found.rms <= _NO_EFFECT for found in distances(exact, facts.truth)):
-                idle.append(name)
-            answer = [tensor.to(due.dtype) for tensor, due in zip(exact, facts.answer, strict=True)]
-            if judge.compare(agreement, "own", answer, facts.truth, facts.eager)[0].agreed:
-                passing.append(shortcut)
-        alive = passing
-    return alive, idle
+        accepts = acceptance(reference, facts)
+        for shortcut in [each for each in shortcuts if each in alive or (thorough and each in PRECISIONS)]:
+            exact, changed = reference.imitate(shortcut)
+            name = shortcut.removeprefix(_WITHOUT)
+            if any(found.rms > _NO_EFFECT for found in distances(exact, facts.truth)):
+                idle.discard(name)
+            given = not changed and name != shortcut and reference.randomise
+            if not given and accepts([part.to(due.dtype) for part, due in zip(exact, facts.answer, strict=True)]):
+                lucky.add(shortcut)
+            elif shortcut in alive:
+                alive.remove(shortcut)
+                idle.discard(name)
+    return Shortcuts(tuple(alive), frozenset(lucky), frozenset(idle))
 
 
 class Admissions:
@@ -104,7 +138,9 @@ class Admissions:
         self._root = root
 
     def trivial(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> tuple[str, ...]:
-        """Trivial answers the protocol would accept on this problem; measured the first time, then remembered.
+        """Work-skipping answers the protocol would accept on this problem; measured the first time, then remembered.
+
+        Where it leaves weak problems out, low precision is among them.
 
         Raises:
             ProblemError: the reference itself fails.
@@ -115,8 +151,10 @@ class Admissions:
             if path.is_file():
                 return tuple(json.loads(path.read_text()))
             with Reference(self._zygote, problem, protocol, device) as reference:
-                found = surviving_probes(reference)
+                found = sorted(surviving_probes(reference))
+                if protocol.score.weak_problems == "excluded":
+                    found += surviving_shortcuts(reference, PRECISIONS).passing
             partial = path.with_suffix(".partial")
             partial.write_text(json.dumps(found))
             partial.rename(path)
-            return found
+            return tuple(found)

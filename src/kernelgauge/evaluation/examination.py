@@ -6,10 +6,9 @@ import json
 import os
 from typing import Any
 
-from kernelgauge.errors import MachineError, ProblemError
 from kernelgauge.evaluation.launcher import Zygote
-from kernelgauge.evaluation.process import ProtocolBroken, WorkerEnded, WorkerProcess, WorkerTimedOut
-from kernelgauge.evaluation.side import last_line
+from kernelgauge.evaluation.process import WorkerProcess
+from kernelgauge.evaluation.trusted import ask
 from kernelgauge.schema import Problem
 
 SEED = 0
@@ -41,19 +40,7 @@ def _ask(zygote: Zygote, problem: Problem, do: str, **fields: Any) -> dict[str, 
             path = process.scratch / "problem.py"
             path.write_text(problem.source)
             limit = zygote.settings.limits.load_seconds
-            try:
-                claim = process.ask(do, limit, "described", [answer], path=str(path), **fields)
-            except WorkerTimedOut as error:
-                raise ProblemError(f"problem {problem.key}: {do} took longer than {limit:g} s") from error
-            except WorkerEnded as error:
-                if error.status == -9:
-                    raise MachineError(f"the examiner of problem {problem.key} was killed from outside") from error
-                why = f"its own code ended the process (status {error.status}) in {do}"
-                raise ProblemError(f"problem {problem.key}: {why}") from error
-            except ProtocolBroken as error:
-                raise ProblemError(f"problem {problem.key}: {error}") from error
-        if claim.event == "failed":
-            raise ProblemError(f"problem {problem.key}: {do}: {last_line(claim.message)}")
+            ask(process, "examiner", problem, do, "described", limit, [answer], path=str(path), **fields)
         size = os.fstat(answer).st_size
         return dict(json.loads(os.pread(answer, size, 0)))
     finally:

@@ -43,7 +43,8 @@ class Oracle:
         self.domains: list[str] = []
         self.device = torch.device("cpu")
         self.regions: dict[str, Region] = {}
-        self._built: dict[str, Any] = {}
+        self._built: tuple[Any, int] = (None, 0)
+        self._plain: list[Any] = []
 
     def open(self, path: str, seed: int, domains: dict[str, str], device: str) -> dict[str, Any]:
         """Import the problem, read its constructor arguments and the shape of its inputs.
@@ -72,7 +73,7 @@ class Oracle:
     def construct(self, init: Any, seed: int, randomise: bool, precise: bool, save: str | None) -> dict[str, Any]:
         """Build the reference; with `precise` in float64; with `save`, store its float32 parameters there."""
         model = self._construct(init, seed, randomise)
-        self._built = {"init": init, "seed": seed}
+        self._built, self._plain = (init, seed), []
         if save is not None:
             torch.save(model.state_dict(), save)
         self.precise = precise
@@ -129,7 +130,8 @@ class Oracle:
                     self.arguments = [rounded(value, shortcut) for value in arguments]
                     for tensor in self.model.parameters():
                         tensor.copy_(rounded(tensor, shortcut))
-            return self._write("shortcut", self._forward(seed))
+                changed = any(not torch.equal(p, kept[n]) for n, p in self.model.named_parameters())
+            return self._write("shortcut", self._forward(seed)) | {"data": {"changed": changed}}
         finally:
             self.arguments = arguments
             with torch.no_grad():
@@ -138,10 +140,13 @@ class Oracle:
 
     def _default(self, name: str) -> float:
         """The constant a parameter starts with under PyTorch's default initialisers; 0 for one drawn at random."""
-        if "plain" not in self._built:
-            self._built["plain"] = self._construct(self._built["init"], self._built["seed"], randomise=False)
-        values = self._built["plain"].get_parameter(name)
-        return float(values.flatten()[0]) if values.numel() and bool((values == values.flatten()[0]).all()) else 0.0
+        if not self._plain:
+            init, seed = self._built
+            self._plain = [self._construct(init, other, randomise=False) for other in (seed, seed + 1)]
+        first, second = (model.get_parameter(name) for model in self._plain)
+        # One element alone would look like a constant under any single seed.
+        constant = first.numel() and torch.equal(first, second) and bool((first == first.flatten()[0]).all())
+        return float(first.flatten()[0]) if constant else 0.0
 
     def _forward(self, seed: int) -> list[torch.Tensor]:
         default = torch.get_default_dtype()

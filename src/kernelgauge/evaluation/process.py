@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import select
-import shutil
 import signal
 import socket
 import time
@@ -17,6 +16,7 @@ from typing import Any
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.channel import LARGEST_MESSAGE, Claim, parse_claim, send
 from kernelgauge.evaluation.launcher import Role, Zygote, fork_request
+from kernelgauge.evaluation.scratch import delete
 
 _SETUP_SECONDS = 60.0
 _LOG_BYTES = 32 * 1024
@@ -255,7 +255,7 @@ class WorkerProcess:
             os.close(self._status)
             os.close(self._log)
             self._status = -1
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        delete(self.scratch)
 
     def __enter__(self) -> WorkerProcess:
         return self

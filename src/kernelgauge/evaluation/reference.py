@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from pathlib import Path
 from typing import Any
@@ -13,34 +12,15 @@ from kernelgauge.checks.numerics import Distance, distances
 from kernelgauge.config import PUBLIC_SEED, Protocol
 from kernelgauge.errors import MachineError, ProblemError
 from kernelgauge.evaluation.channel import Claim, TensorSpec
-from kernelgauge.evaluation.launcher import Zygote, hub_cache
-from kernelgauge.evaluation.process import ProtocolBroken, WorkerEnded, WorkerProcess, WorkerTimedOut
+from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.evaluation.process import WorkerProcess
 from kernelgauge.evaluation.regions import Region, lay_out, size_of
-from kernelgauge.evaluation.side import Failure, Side, Source, WorkerKilled, last_line
+from kernelgauge.evaluation.side import Failure, Side, Source, WorkerKilled
+from kernelgauge.evaluation.trusted import ReferenceRaised, ask
 from kernelgauge.schema import Problem
 
 # Above this, the float64 run computed something else (other random draws), not the same thing more exactly.
 _SAME_COMPUTATION = 1e-2
-
-# Packages only some problems of the suite need, and the extra of ours that brings each.
-_EXTRAS = {"transformers": "level4"}
-_MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)[.']")
-
-
-def _why(stage: str, error: str, problem: Problem) -> str:
-    """What to say of an exception in the problem's own code: the remedy, where a package or weights are missing."""
-    if problem.sizes == "pretrained" and error.startswith("OSError"):
-        found = f"looked for in {hub_cache()}, and nowhere on the network"
-        return f"its published weights cannot be loaded ({found}); fetch them with `hf download`: {error}"
-    missing = _MISSING.match(error)
-    if missing and missing[1] in _EXTRAS:
-        extra = _EXTRAS[missing[1]]
-        return f"it needs {missing[1]}, which is not installed: pip install 'kernelgauge[{extra}]'"
-    return f"{stage}: {error}"
-
-
-class _ReferenceRaised(ProblemError):
-    """The problem's own code raised an exception; its process is still there to be asked again."""
 
 
 class Seeds:
@@ -138,7 +118,7 @@ class Reference:
         """Shapes of the float64 outputs, from a first run; without float64 where the reference cannot do that."""
         try:
             self._truth_specs = list(self._tell("expect", "done", seed=1).tensors)
-        except _ReferenceRaised as error:
+        except ReferenceRaised as error:
             self._without_float64(f"no float64 oracle ({error})")
 
     def _without_float64(self, why: str) -> None:
@@ -152,6 +132,10 @@ class Reference:
         self.draw("own")
         self.side.stage(self.arguments, self.master, self.call_seed)
         claim = self.side.call().claim
+        if not claim.tensors:
+            raise ProblemError(
+                f"problem {self.problem.key}: forward returns no tensor, so there is nothing to compare"
+            )
         shapes = [(spec.shape, spec.dtype) for spec in claim.tensors]
         self.expected = lay_out(shapes)
         self.side.attach(self.master.size, self.expected)
@@ -182,14 +166,17 @@ class Reference:
             raise MachineError(f"the reference's worker: {killed}") from killed
         return self.side.snapshot()
 
-    def imitate(self, shortcut: str) -> list[torch.Tensor]:
-        """The answer of somebody who cuts one corner, for the inputs just drawn; see `Oracle.imitate`."""
+    def imitate(self, shortcut: str) -> tuple[list[torch.Tensor], bool]:
+        """The answer of somebody who cuts one corner, for the inputs just drawn; see `Oracle.imitate`.
+
+        Also whether that changed any parameter.
+        """
         specs = self._truth_specs if self.precise else self.expected
         if self._shortcut is None:
             self._shortcut = Region.create(size_of(specs))
             self._attach("shortcut", self._shortcut)
-        self._tell("imitate", "done", seed=self.call_seed, shortcut=shortcut)
-        return [view.clone() for view in self._shortcut.tensors(specs)]
+        claim = self._tell("imitate", "done", seed=self.call_seed, shortcut=shortcut)
+        return [view.clone() for view in self._shortcut.tensors(specs)], bool(claim.data["changed"])
 
     def given(self) -> list[torch.Tensor]:
         """The tensors among the inputs just drawn."""
@@ -212,22 +199,9 @@ class Reference:
 
     def _tell(self, do: str, answer: str, **fields: Any) -> Claim:
         assert self._oracle is not None
-        try:
-            self._oracle.thaw()
-            claim = self._oracle.ask(do, self._zygote.settings.limits.load_seconds, answer, **fields)
-        except WorkerTimedOut as error:
-            raise ProblemError(f"problem {self.problem.key}: {do} took too long on this machine") from error
-        except WorkerEnded as error:
-            if error.status == -9:
-                raise MachineError(f"the oracle of problem {self.problem.key} was killed from outside") from error
-            raise ProblemError(
-                f"problem {self.problem.key}: its own code ended the process (status {error.status}) in {do}"
-            ) from error
-        except ProtocolBroken as error:
-            raise ProblemError(f"problem {self.problem.key}: {error}") from error
-        if claim.event == "failed":
-            raise _ReferenceRaised(f"problem {self.problem.key}: {_why(do, last_line(claim.message), self.problem)}")
-        return claim
+        self._oracle.thaw()
+        limit = self._zygote.settings.limits.load_seconds
+        return ask(self._oracle, "oracle", self.problem, do, answer, limit, **fields)
 
     def close(self) -> None:
         """End both processes and give their memory back."""

@@ -36,7 +36,7 @@ class ScratchFolders:
         """Delete the session's folder and all in it."""
         with self._threads:
             if self._own is not None:
-                shutil.rmtree(self._own, ignore_errors=True)
+                delete(self._own)
                 os.close(self._lock)
                 self._own = None
 
@@ -49,6 +49,22 @@ class ScratchFolders:
             self._own = Path(tempfile.mkdtemp(prefix="session-", dir=self._root))
             self._lock = os.open(self._own, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
+
+
+def delete(folder: Path) -> None:
+    """Delete a folder that a candidate may have filled, and closed to its owner."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        for place, _, _ in os.walk(_opened(folder)):
+            for below in os.scandir(place):
+                if below.is_dir(follow_symlinks=False):
+                    _opened(Path(below.path))
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _opened(folder: Path) -> Path:
+    folder.chmod(0o700)
+    return folder
 
 
 @contextmanager
@@ -68,7 +84,7 @@ def _delete_if_abandoned(folder: Path) -> None:
         return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder, ignore_errors=True)
+        delete(folder)
     except OSError:
         pass
     finally:

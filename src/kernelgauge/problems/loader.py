@@ -68,7 +68,7 @@ def _of_suite(name: str, sizes: Sizes) -> Problem:
         domains=entry.domains,
         tags=entry.tags,
         weakness=entry.weakness,
-        shortcuts=known.shortcuts if (known := verified(entry.key)) else {},
+        shortcuts=known.accepted() if (known := verified(entry.key)) else {},
     )
 
 

@@ -15,13 +15,34 @@ class Verified(Record):
     """One problem, as it was when somebody last recorded it on purpose."""
 
     trivial: dict[str, tuple[str, ...]]
-    """By protocol: answers without the work that it would accept, at the smallest size."""
+    """By protocol: answers without the work that it would accept, in some draw, at `small` or `medium`."""
     shortcuts: dict[str, tuple[str, ...]]
     """By protocol: low precision and ignored parameters that it would accept."""
     idle: tuple[str, ...]
     """Parameters without any effect on the output."""
     fingerprints: dict[str, dict[str, tuple[float, float]]]
-    """By size: of inputs, parameters and output under seed 0. They guard against a silent change of a problem."""
+    """By size: of inputs, parameters and output under seed 0, with which another text of the problem must agree."""
+    digest: str
+    """Of the text at full size: it guards against a silent change."""
+    protocols: dict[str, str]
+    """Digests of the protocols above."""
+
+    def accepted(self) -> dict[str, tuple[str, ...]]:
+        """By protocol: everything that it would accept instead of the work."""
+        return {name: (*found, *self.shortcuts.get(name, ())) for name, found in self.trivial.items()}
+
+
+def with_earlier(now: Verified, earlier: Verified | None) -> Verified:
+    """What was found now, and what was found earlier of the same text under the same protocol: draws differ."""
+    if earlier is None or earlier.digest != now.digest:
+        return now
+
+    def both(new: dict[str, tuple[str, ...]], old: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        same = {name for name in new if now.protocols[name] == earlier.protocols.get(name)}
+        return {n: tuple(dict.fromkeys([*found, *(old.get(n, ()) if n in same else ())])) for n, found in new.items()}
+
+    trivial, shortcuts = both(now.trivial, earlier.trivial), both(now.shortcuts, earlier.shortcuts)
+    return now.model_copy(update={"trivial": trivial, "shortcuts": shortcuts})
 
 
 def verified(key: str) -> Verified | None:

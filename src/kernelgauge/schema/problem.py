@@ -41,7 +41,7 @@ class Problem(Record):
     tags: tuple[str, ...] = ()
     weakness: Weakness | None = None
     shortcuts: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """By protocol: cut corners it is known to accept here, such as low precision or a parameter ignored."""
+    """By protocol: answers it is known to accept instead of the work: zeros, low precision, a parameter ignored."""
 
     @property
     def digest(self) -> str:

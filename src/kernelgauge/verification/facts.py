@@ -63,6 +63,8 @@ def size_differences(found: dict[str, Any], facts: Facts, size: SizeFacts) -> It
 
 def misbehaviour(found: dict[str, Any], may_draw: bool) -> Iterator[str]:
     """What would make any judgement at this size worthless."""
+    if not found["output"]:
+        yield "forward returns no tensor"
     if not found["repeats"]:
         yield "the same seed gives another result"
     if found["draws_in_forward"] and not may_draw:

@@ -1,0 +1,68 @@
+"""Asking a process that runs a problem's own code: whatever goes wrong there is told in one sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from kernelgauge.errors import MachineError, ProblemError
+from kernelgauge.evaluation.channel import Claim
+from kernelgauge.evaluation.launcher import hub_cache
+from kernelgauge.evaluation.process import ChannelClosed, ProtocolBroken, WorkerEnded, WorkerProcess, WorkerTimedOut
+from kernelgauge.evaluation.side import last_line
+from kernelgauge.schema import Problem
+
+EXTRAS = {"transformers": "level4"}
+"""Packages only some problems of the suite need, and the extra of ours that brings each."""
+
+_MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)[.']")
+
+
+class ReferenceRaised(ProblemError):
+    """The problem's own code raised an exception; its process is still there to be asked again."""
+
+
+def ask(
+    process: WorkerProcess,
+    role: str,
+    problem: Problem,
+    do: str,
+    answer: str,
+    limit: float,
+    descriptors: Sequence[int] = (),
+    **fields: Any,
+) -> Claim:
+    """The answer of a process that runs the problem's own code, within so many seconds.
+
+    Raises:
+        ProblemError: that code failed, ended the process, or took too long; `ReferenceRaised` where it raised.
+        MachineError: the process was killed from outside.
+    """
+    try:
+        claim = process.ask(do, limit, answer, list(descriptors), **fields)
+    except WorkerTimedOut as error:
+        raise ProblemError(f"problem {problem.key}: {do} took longer than {limit:g} s") from error
+    except WorkerEnded as error:
+        if error.status == -9:
+            raise MachineError(f"the {role} of problem {problem.key} was killed from outside") from error
+        why = f"its own code ended the process (status {error.status}) in {do}"
+        raise ProblemError(f"problem {problem.key}: {why}") from error
+    except ChannelClosed as error:
+        raise ProblemError(f"problem {problem.key}: its own code closed the way to kernelgauge in {do}") from error
+    except ProtocolBroken as error:
+        raise ProblemError(f"problem {problem.key}: {error}") from error
+    if claim.event == "failed":
+        raise ReferenceRaised(f"problem {problem.key}: {_why(do, last_line(claim.message), problem)}")
+    return claim
+
+
+def _why(stage: str, error: str, problem: Problem) -> str:
+    """What to say of an exception in the problem's own code: the remedy, where a package or weights are missing."""
+    if problem.sizes == "pretrained" and error.startswith("OSError"):
+        found = f"looked for in {hub_cache()}, and nowhere on the network"
+        return f"its published weights cannot be loaded ({found}); fetch them with `hf download`: {error}"
+    missing = _MISSING.match(error)
+    if missing and missing[1] in EXTRAS:
+        return f"it needs {missing[1]}, which is not installed: pip install 'kernelgauge[{EXTRAS[missing[1]]}]'"
+    return f"{stage}: {error}"
