@@ -295,3 +295,27 @@ def test_randomised_parameters_are_equal_on_both_sides_and_nowhere_constant() ->
     assert first.state_dict()["mask"].eq(1).all()
     assert _model().state_dict()["gain"].eq(1).all()
     assert torch.nn.init.ones_(torch.empty(3)).eq(1).all()
+
+
+def test_a_wrong_answer_is_not_given_other_draws(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where zeros pass the first trial, the failure of another answer in it is final all the same."""
+    from kernelgauge.evaluation import supervisor
+
+    calls = []
+    real = supervisor.check
+    monkeypatch.setattr(supervisor, "check", lambda *given: calls.append(given) or real(*given))
+    source = GATED.replace(
+        "torch.relu(self.gate) *", "(self.gate < -9) *"
+    )  # admission finds it weak: so do not ask it
+    monkeypatch.setattr(session.supervisor._admissions, "trivial", lambda *_: ())
+    wrong = source.replace("class Model(", "class ModelNew(").replace("* self", "+ 7 * self")
+    record = session.evaluate(Problem(key="final", name="final", source=source), wrong, timed=False)
+    assert record.outcome == "wrong_value" and record.trivial == ()
+    assert len(calls) == 2, "one for each way to equal parameters"
+    zeros = session.evaluate(
+        Problem(key="final", name="final", source=source),
+        source.replace("class Model(", "class ModelNew("),
+        timed=False,
+    )
+    assert zeros.passed and not zeros.counts and "zeros" in zeros.trivial
+    assert len(calls) == 5

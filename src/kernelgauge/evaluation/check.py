@@ -25,7 +25,7 @@ class Checked:
     """Per trial with the problem's own inputs, eager's distance from the oracle for each output."""
     failure: Failure | None = None
     blind: tuple[str, ...] = ()
-    """Answers without the work that all of these trials with own inputs would have accepted: they prove nothing."""
+    """Where all agreed: answers without the work that all trials with own inputs would have accepted as well."""
 
 
 @dataclass(frozen=True)
@@ -136,5 +136,6 @@ def check(reference: Reference, candidate: Side, probe: bool = False) -> Checked
         except Failure as failure:
             result.failure = failure
             break
-    result.blind = tuple(sorted(blind.survivors()))
+    if result.failure is None:
+        result.blind = tuple(sorted(blind.survivors()))
     return result
