@@ -179,6 +179,8 @@ WRONG_USE = [
     ("run --contestant folder:answers --out notes", "todo.txt"),
     ("run --contestant folder:answers --out out --level abc", "--level wants numbers"),
     ("run --contestant folder:answers --out out --jobs 0", "--jobs"),
+    ("run --contestant folder:answers --out out --level 9 --problems 1/19", "there is no level 9"),
+    ("run --contestant folder:answers --out out --problems 1/19 --sizes pretrained", "has published weights"),
     ("run --contestant folder:answers", "--out"),
     ("reeval notes", "notes is not a run folder"),
     ("report gone", "there is no run at gone"),

@@ -7,13 +7,15 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from kernelgauge.cli import problems
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import ProblemError
 from kernelgauge.problems import catalogue
 from kernelgauge.problems.facts import facts
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.problems.verified import verified
+from kernelgauge.problems.verified import verified, with_earlier
 from kernelgauge.session import Session
 from kernelgauge.verification.facts import differences, fingerprint_differences
 from kernelgauge.verification.verify import verify
@@ -244,3 +246,24 @@ def test_command_prints_a_table_and_says_by_its_exit_code_whether_all_are_sound(
     done = subprocess.run([*command, "1/1", broken], capture_output=True, text=True, timeout=120)
     assert done.returncode == 3
     assert "1 broken" in done.stdout and "no_such" in done.stderr
+
+
+def test_what_was_found_earlier_of_the_same_text_and_protocol_is_kept() -> None:
+    found = verified("1/1")
+    assert found is not None
+    earlier = found.model_copy(update={"shortcuts": {"strict": ("tf32",), "v0.1": ("tf32",)}})
+    now = found.model_copy(update={"shortcuts": {"strict": (), "v0.1": ("bfloat16",)}})
+    assert with_earlier(now, None) == now
+    assert with_earlier(now, earlier).shortcuts == {"strict": ("tf32",), "v0.1": ("bfloat16", "tf32")}
+    assert with_earlier(now.model_copy(update={"digest": "other"}), earlier).shortcuts == now.shortcuts
+    other = earlier.model_copy(update={"protocols": {**earlier.protocols, "strict": "other"}})
+    assert with_earlier(now, other).shortcuts == {"strict": (), "v0.1": ("bfloat16", "tf32")}
+
+
+def test_without_transformers_all_problems_are_those_of_three_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(problems, "find_spec", lambda _: None)
+    monkeypatch.setattr("kernelgauge.verification.verify.verify_all", lambda _, keys, *__: asked.extend(keys) or [])
+    done = CliRunner().invoke(problems.app, ["verify"])
+    assert "level 4 is left out" in done.stderr
+    assert asked == catalogue.keys([1, 2, 3])

@@ -47,14 +47,14 @@ class Probes:
             inputs: the tensors forward was given.
             accepts: whether the protocol would take these outputs for right on this trial.
         """
-        for name in self._names:
-            if name in self._refused:
-                continue
+        for name in [name for name in self._names if name not in self._refused]:
             answer = self._answer(name, expected, inputs)
             if answer is not None:
                 passes = _fits(answer, expected) and accepts(answer)
                 (self._accepted if passes else self._refused).add(name)
-        self._previous = [tensor.clone() for tensor in expected]
+        # A full-size output may take gigabytes: kept only while somebody may still answer with it.
+        needed = {"constant", "replay"} & set(self._names) - self._refused
+        self._previous = [tensor.clone() for tensor in expected] if needed else None
 
     def survivors(self) -> set[str]:
         """Those that every trial accepted; a probe that needs an earlier answer is not tried in the first."""

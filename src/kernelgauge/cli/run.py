@@ -42,9 +42,8 @@ def _select(
     from kernelgauge.problems.loader import is_own_file, load_problem
 
     own = [load_problem(name).key for name in wanted or () if is_own_file(name)]
-    if wanted is None:
-        within = _of_levels(levels, suites)
-    else:
+    within = _of_levels(levels, suites)
+    if wanted is not None:
         suite = suites[0] if len(suites) == 1 else None
         named = select(names=[name for name in wanted if not is_own_file(name)], suite=suite)
         within = [key for key in named if levels is None or entry(key).level in levels] + own

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import socket
 import time
 from collections.abc import Callable
@@ -21,6 +22,8 @@ from kernelgauge.evaluation.channel import receive, send
 from kernelgauge.evaluation.regions import dtype_name
 from kernelgauge.evaluation.worker import failure, flatten
 
+# How PyTorch says that an operator needs values, which the meta device has not.
+_NO_VALUES = re.compile(r"meta tensor|register_meta", re.IGNORECASE)
 _PLAIN = bool | int | float | str | list | tuple
 Fingerprint = tuple[float, float]
 
@@ -60,8 +63,7 @@ def describe(path: Path) -> dict[str, Any]:
             with FlopCounterMode(display=False) as counter:
                 outputs: list[torch.Tensor] | None = flatten(model(*inputs))
         except RuntimeError as error:
-            # Shapes that do not fit are the problem's fault; an operator whose output depends on values is not.
-            if "meta tensor" not in str(error) and not isinstance(error, NotImplementedError):
+            if not _NO_VALUES.search(str(error)):  # shapes that do not fit, say, are the problem's fault
                 raise
             outputs = None  # a forward that looks at values, which the meta device has not
     names = list(inspect.signature(module.Model.forward).parameters)[1:]
@@ -134,7 +136,7 @@ def _precise_fingerprint(drawn: Any, seed: int, outputs: list[torch.Tensor]) -> 
         torch.manual_seed(seed)
         with torch.no_grad():
             return _fingerprint(flatten(model.double()(*raised)))
-    except Exception:  # the problem's own code, which may be written for float32 only; it has run in that already
+    except Exception:  # boundary: the problem's own code, perhaps for float32 only; in that it has run already
         return _fingerprint(outputs)
     finally:
         torch.set_default_dtype(default)
@@ -160,7 +162,7 @@ def _unreached(drawn: Any, seed: int) -> list[str]:
             torch.stack([tensor.double().sum() for tensor in reached]).sum().backward()
         elif any(True for _ in model.parameters()):
             return []  # an integer output has no gradient: nothing can be said
-    except Exception:  # the problem's own code, which need not be differentiable: then nothing can be said
+    except Exception:  # boundary: the problem's own code, which need not be differentiable
         return []
     return [name for name, tensor in model.named_parameters() if tensor.grad is None]
 
@@ -176,6 +178,6 @@ def serve(channel: socket.socket) -> None:
             with os.fdopen(descriptors[0], "w") as file:
                 file.write(found)
             claim: dict[str, Any] = {"event": "described"}
-        except Exception as error:  # whatever the problem's own code raises, told to the parent
+        except Exception as error:  # boundary: whatever the problem's own code raises is told to the parent
             claim = failure(stage, error)
         send(channel, claim)

@@ -209,7 +209,7 @@ def _exchange(new: Path, old: Path) -> None:
     old.rename(aside)
     try:
         new.rename(old)
-    except BaseException:
+    except BaseException:  # boundary: between the two renames, ctrl-C included, there is no suite
         aside.rename(old)
         raise
     _discard(aside)

@@ -204,20 +204,22 @@ def _pooling(generator: random.Random) -> Drawn:
     dims = ("depth", "height", "width")[-spatial:] if spatial > 1 else ("length",)
     parts = Parts(f"{kind.capitalize()} pooling in {spatial} dimension{'s' * (spatial > 1)}.")
     kernel = generator.choice([2, 3, 4])
-    parts.constants = {"batch_size": {1: 64, 2: 32, 3: 8}[spatial], "channels": generator.choice([32, 48, 64])}
+    largest = {1: 64, 2: 32, 3: 8}[spatial]
+    parts.constants = {"batch_size": largest, "channels": generator.choice([32, 48, 64])}
     parts.constants |= {
         dim: generator.choice({1: [32768, 65536], 2: [256, 384], 3: [64, 96]}[spatial]) for dim in dims
     }
-    parts.constants |= {"kernel_size": kernel, "stride": generator.choice([1, 2, 3]), "padding": kernel // 2}
+    stride = generator.choice([1, 2, 3])
+    parts.constants |= {"kernel_size": kernel, "stride": stride, "padding": kernel // 2}
     parts.arguments = ["kernel_size: int", "stride: int", "padding: int"]
     layer = f"nn.{'Max' if kind == 'max' else 'Avg'}Pool{spatial}d"
     parts.construct = [f"self.pool = {layer}(kernel_size, stride=stride, padding=padding)"]
     parts.inputs = [("x", f"torch.randn(batch_size, channels, {', '.join(dims)})")]
     parts.forward = ["return self.pool(x)"]
     edge = {1: 16384, 2: 128, 3: 24}[spatial]
-    out = ((edge + 2 * (kernel // 2) - kernel) // int(parts.constants["stride"]) + 1) ** spatial  # type: ignore[arg-type]
+    out = ((edge + 2 * (kernel // 2) - kernel) // stride + 1) ** spatial
     # Comparing and adding run far below the speed of a matrix product.
-    batch = medium_batch(int(parts.constants["batch_size"]), 20 * 32 * out * kernel**spatial, 32 * out)  # type: ignore[arg-type]
+    batch = medium_batch(largest, 20 * 32 * out * kernel**spatial, 32 * out)
     sizes: dict[Sizes, dict[str, Constant]] = {
         "small": {"batch_size": 2, "channels": 8, **dict.fromkeys(dims, {1: 256, 2: 24, 3: 12}[spatial])},
         "odd": {"batch_size": 3, "channels": 5, **dict.fromkeys(dims, {1: 201, 2: 21, 3: 11}[spatial])},
