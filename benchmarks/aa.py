@@ -1,8 +1,10 @@
 """A/A: every reference against an identical copy of itself, which must be correct and a tie.
 
-    python benchmarks/aa.py [--problems 1/19,2/14] [--sizes medium] [--device cpu] [--out results/aa.json]
+    python benchmarks/aa.py [--problems 1/19,2/14 | --level 1,2,3] [--sizes medium] [--device cpu] [--protocol strict]
+                            [--run FOLDER] [--out results/cpu/aa.json]
 
 What is left of the ratio's distance from 1 is the evaluator's own error. Run it on a machine that does nothing else.
+With --run, a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -11,48 +13,105 @@ import argparse
 import json
 import statistics
 import sys
+import tempfile
+import time
 from pathlib import Path
+from typing import Any
 
+from kernelgauge import __version__
+from kernelgauge.config import load_protocol
 from kernelgauge.problems.catalogue import select
-from kernelgauge.problems.loader import load_problem
-from kernelgauge.session import Session
+from kernelgauge.schema import Candidate, Evaluation, Problem, RunHeader
+from kernelgauge.session import Session, Watch
+from kernelgauge.store.run import Run
 
 
-def identical(source: str) -> str:
-    """The reference under the candidate's name."""
-    return source.replace("class Model(", "class ModelNew(").replace("super(Model,", "super(ModelNew,")
+class Identical:
+    """Answers with the reference under the candidate's name."""
+
+    name = "identical"
+
+    def samples(self, key: str) -> list[int]:
+        return [0]
+
+    def complete(self, problem: Problem, sample: int, device: str) -> Candidate:
+        source = problem.source.replace("class Model(", "class ModelNew(").replace("super(Model,", "super(ModelNew,")
+        return Candidate(problem=problem.key, source=source, backend="torch", contestant=self.name, sample=sample)
+
+
+class Printing(Watch):
+    """One line per problem."""
+
+    def judged(self, record: Evaluation) -> None:
+        """Say what came out."""
+        timing = record.timing
+        shown = f"{timing.speedup:.4f} {timing.interval[0]:.3f} {timing.interval[1]:.3f}" if timing else ""
+        more = f"{timing.reference_ms:.3f} ms {len(timing.reference_samples_ms)}" if timing else ""
+        seconds = " ".join(f"{stage} {taken:.1f}" for stage, taken in record.seconds.items())
+        print(f"{record.problem:6} {record.outcome} {shown} {more} | {seconds} {record.reason}", flush=True)
+
+    def failed(self, done: Any) -> None:
+        """Say what went wrong on our side."""
+        print(f"{done.task.problem:6} not judged: {done.result}", flush=True)
+
+
+def row(record: Evaluation) -> dict[str, Any]:
+    """What the results keep of one problem; times in milliseconds."""
+    timing = record.timing
+    found: dict[str, Any] = {"problem": record.problem, "outcome": record.outcome.value, "reason": record.reason}
+    if timing is not None:
+        rounded = {
+            "speedup": timing.speedup,
+            "low": timing.interval[0],
+            "high": timing.interval[1],
+            "reference_ms": timing.reference_ms,
+            "device_reference_ms": timing.device_reference_ms,
+            "excess_ms": timing.excess_ms,
+            "overhead_ms": timing.overhead_ms,
+        }
+        found |= {name: None if value is None else round(value, 5) for name, value in rounded.items()}
+        found |= {"standing": record.standing, "pairs": len(timing.reference_samples_ms), "stopped": timing.stopped}
+        found |= {"launch_bound": timing.launch_bound, "gpu": timing.gpu.model_dump() if timing.gpu else None}
+    return found | {"notes": record.notes, "seconds": record.seconds}
 
 
 def main() -> None:
     """Measure, print one line per problem and a summary, store the rows."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--problems")
+    parser.add_argument("--level", default="1,2,3")
     parser.add_argument("--sizes", default="medium")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--protocol", default="strict")
+    parser.add_argument("--run", type=Path)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    keys = select(names=options.problems.split(",")) if options.problems else select()
-    rows = []
-    with Session() as session:
-        for key in keys:
-            problem = load_problem(key, sizes=options.sizes)
-            record = session.evaluate(problem, identical(problem.source), device=options.device)
-            rows.append(record.summary() | {"timing": record.timing.model_dump() if record.timing else None})
-            timing = record.timing
-            shown = f"{timing.speedup:.4f} {timing.interval[0]:.3f} {timing.interval[1]:.3f}" if timing else ""
-            more = f"{timing.reference_ms:.3f} ms, {len(timing.reference_samples_ms)} pairs" if timing else ""
-            late = f"late {timing.late_work_ms:.3f}" if timing and timing.late_work_ms else ""
-            print(f"{key:6} {record.outcome} {record.standing} {shown} {more} {late} {record.reason}", flush=True)
-        environment = session.environment
-    ratios = [row["speedup"] for row in rows if row["speedup"]]
-    off = sorted(abs(ratio - 1) for ratio in ratios)
-    ties = sum(row["standing"] == "tie" for row in rows)
-    print(f"{len(ratios)} of {len(rows)} passed, {ties} ties")
-    print(f"median |ratio - 1| {statistics.median(off):.4f}, worst {off[-1]:.4f}")
+    levels = [int(level) for level in options.level.split(",")]
+    keys = select(names=options.problems.split(",")) if options.problems else select(levels)
+    rules = load_protocol(options.protocol)
+    header = RunHeader(
+        kernelgauge=__version__,
+        contestant="identical",
+        problems=tuple(keys),
+        sizes=options.sizes,
+        device=options.device,
+        protocol=rules.name,
+        protocol_digest=rules.digest,
+    )
+    started = time.monotonic()
+    folder = options.run or Path(tempfile.mkdtemp()) / "aa"
+    with Session() as session, Run.create_or_resume(folder, header) as run:
+        session.run(Identical(), run, keys, protocol=rules, watch=Printing())
+        environment, rows = session.environment, [row(record) for record in run.latest()]
+    ratios = {each["problem"]: each["speedup"] for each in rows if each.get("speedup")}
+    off = sorted((abs(ratio - 1), problem) for problem, ratio in ratios.items())
+    ties = sum(each.get("standing") == "tie" for each in rows)
+    print(f"{len(ratios)} of {len(rows)} passed, {ties} ties, {time.monotonic() - started:.0f} s")
+    print(f"median |ratio - 1| {statistics.median(each for each, _ in off):.4f}, worst {off[-5:]}")
     if options.out:
         content = {"command": sys.argv, "environment": environment.model_dump(), "rows": rows}
         options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(json.dumps(content, indent=1))
+        options.out.write_text(json.dumps(content))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from kernelgauge.hardware import gpu
 from kernelgauge.session import Session
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests marked `gpu` skip by themselves where there is none."""
+    for item in items:
+        if item.get_closest_marker("gpu") and gpu() is None:
+            item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU: nvidia-smi lists none"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -307,7 +307,7 @@ def test_a_wrong_answer_is_not_given_other_draws(session: Session, monkeypatch: 
     source = GATED.replace(
         "torch.relu(self.gate) *", "(self.gate < -9) *"
     )  # admission finds it weak: so do not ask it
-    monkeypatch.setattr(session.supervisor._admissions, "trivial", lambda *_: ())
+    monkeypatch.setattr(session.supervisor._admissions, "known", lambda *_: ())
     wrong = source.replace("class Model(", "class ModelNew(").replace("* self", "+ 7 * self")
     record = session.evaluate(Problem(key="final", name="final", source=source), wrong, timed=False)
     assert record.outcome == "wrong_value" and record.trivial == ()

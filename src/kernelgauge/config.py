@@ -9,7 +9,7 @@ import os
 import tomllib
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -18,6 +18,13 @@ from kernelgauge.schema import Record, digest
 
 PUBLIC_SEED = 42
 """The seed of published KernelBench runs."""
+
+
+MathMode = Literal["torch", "ieee", "tf32", "fp16", "bf16"]
+"""Arithmetic of both sides. `torch`: float32 as PyTorch comes; `ieee`: float32 without TF32; `tf32`: float32 with
+TF32 allowed in products and convolutions; `fp16`, `bf16`: parameters and float inputs cast to that type."""
+
+NARROW = ("tf32", "fp16", "bf16")
 
 
 class Inputs(Record):
@@ -45,22 +52,38 @@ class Agreement(Record):
     """When an output counts as right; errors relative to the root mean square of the oracle's output."""
 
     rule: Literal["oracle", "allclose"]
-    math: Literal["ieee", "torch"]
-    """Float32 arithmetic on both sides: `ieee` turns TF32 off, `torch` leaves PyTorch's defaults."""
+    math: MathMode
+    """Arithmetic on both sides alike; see `MathMode`."""
     multiple: float = 0.0
     floor: float = 0.0
     worst_multiple: float = 0.0
+    narrow_multiple: float = 0.0
+    """`multiple` where eager itself computes in a narrow type, which rounds honest rewrites and eager much alike."""
+    narrow_worst_multiple: float = 0.0
     worst_floor: float = 0.0
     absolute: float = 0.0
     relative: float = 0.0
     check_timed_calls: bool
     """Whether the outputs of the very calls that were timed are verified too."""
 
+    @property
+    def multiples(self) -> tuple[float, float]:
+        """Of eager's own error that a candidate may make: root mean square, worst element."""
+        if self.math in NARROW:
+            return self.narrow_multiple, self.narrow_worst_multiple
+        return self.multiple, self.worst_multiple
+
     @model_validator(mode="after")
     def _has_a_tolerance(self) -> Agreement:
         oracle = (self.multiple, self.floor, self.worst_multiple, self.worst_floor)
         if self.rule == "oracle" and not all(value > 0 for value in oracle):
             raise ValueError("rule 'oracle' needs multiple, floor, worst_multiple and worst_floor above zero")
+        if (
+            self.rule == "oracle"
+            and self.math in NARROW
+            and not (self.narrow_multiple and self.narrow_worst_multiple)
+        ):
+            raise ValueError(f"math {self.math!r} needs narrow_multiple and narrow_worst_multiple above zero")
         if self.rule == "allclose" and not (self.absolute > 0 or self.relative > 0):
             raise ValueError("rule 'allclose' needs an absolute or relative tolerance")
         return self
@@ -77,11 +100,13 @@ class TimingRules(Record):
     max_samples: int = Field(ge=2)
     half_width: float = Field(ge=0)
     """Stop once the interval of the ratio is within this share of the estimate on both sides; 0: fixed count."""
-    resolution: dict[Literal["cpu", "cuda"], Annotated[float, Field(ge=0, lt=1)]]
-    """Least relative half width an interval may claim on a device, from A/A runs; sampling ends there too."""
+    resolution: float = Field(ge=0, lt=1)
+    """Least relative half width an interval may claim on this device, from A/A runs; sampling ends there too."""
     budget_seconds: float = Field(gt=0)
     confidence: float = Field(gt=0.5, lt=1)
     fresh_inputs: bool
+    timer: str = "host_time"
+    """How a worker times its own calls; see `timing.timers`."""
 
     @model_validator(mode="after")
     def _ordered(self) -> TimingRules:
@@ -105,11 +130,46 @@ class Protocol(Record):
     parameters: Parameters
     agreement: Agreement
     timing: TimingRules
+    gpu_timing: dict[str, Any] = Field(default_factory=dict)
+    """What of `timing` is otherwise on a GPU."""
     score: Score
+
+    @model_validator(mode="after")
+    def _gpu_timing_is_valid(self) -> Protocol:
+        self.timing_on("cuda")
+        return self
+
+    def timing_on(self, device: str) -> TimingRules:
+        """The timing rules for this device."""
+        if device == "cpu":
+            return self.timing
+        return TimingRules.model_validate(self.timing.model_dump() | self.gpu_timing)
+
+    def under(self, math: MathMode | None = None, timer: str | None = None) -> Protocol:
+        """The same rules under another arithmetic, or with another timer.
+
+        Raises:
+            UsageError: the rules have no tolerance for that arithmetic.
+        """
+        rules = self.model_dump()
+        if math is not None:
+            rules["agreement"]["math"] = math
+        if timer is not None:
+            rules["timing"]["timer"] = timer
+            rules["gpu_timing"]["timer"] = timer
+        try:
+            return Protocol.model_validate(rules)
+        except ValidationError as error:
+            raise UsageError(f"protocol {self.name} cannot be used so: {first_complaint(error)}") from error
 
     @property
     def digest(self) -> str:
         return digest(self.model_dump_json())
+
+    @property
+    def judgement_digest(self) -> str:
+        """Of what decides which answers are right: all but timing and score."""
+        return digest(self.model_dump_json(include={"inputs", "parameters", "agreement"}))
 
 
 def protocols() -> list[str]:

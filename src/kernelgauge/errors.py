@@ -3,10 +3,12 @@
     KernelgaugeError
     ├── UsageError            the caller asked for something that cannot be (exit code 2)
     │   ├── ProblemError      unknown or malformed problem
+    │   │   └── ReferenceTooLarge   the reference does not fit the device's memory
     │   ├── CandidateError    a candidate file that cannot be read at all
     │   ├── BackendMissing    the backend cannot run on this machine
     │   └── StoreError        a run folder that cannot be read or written
     └── MachineError          our machine failed, not the candidate (exit code 3); retried, never scored
+        └── OutOfDeviceMemory the GPU has no room for what the parent itself needs
 
 What a candidate does wrong is never an exception: it is an outcome on the record (`schema.Outcome`).
 """
@@ -28,6 +30,10 @@ class ProblemError(UsageError):
     """A problem is unknown, or its file is not a usable reference."""
 
 
+class ReferenceTooLarge(ProblemError):
+    """The reference, or its float64 oracle, does not fit the memory of the device."""
+
+
 class CandidateError(UsageError):
     """A candidate file is missing, unreadable, or not text."""
 
@@ -42,3 +48,7 @@ class StoreError(UsageError):
 
 class MachineError(KernelgaugeError):
     """The machine failed (a worker killed from outside, no memory for ourselves): retry, do not score."""
+
+
+class OutOfDeviceMemory(MachineError):
+    """The GPU has no room for what the parent itself needs; says how much was wanted and how much was free."""

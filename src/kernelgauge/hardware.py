@@ -56,6 +56,30 @@ def gpu() -> tuple[str, str] | None:
     return name.strip(), driver.strip()
 
 
+def device_index(device: str) -> int:
+    """Number of a GPU among those visible to this process: 1 for `cuda:1`, 0 for `cuda`."""
+    return int(device.partition(":")[2] or 0)
+
+
+def visible_devices(device: str) -> str:
+    """`CUDA_VISIBLE_DEVICES` for a process that is to see this GPU alone."""
+    visible = [part for part in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if part]
+    index = device_index(device)
+    return visible[index] if index < len(visible) else str(index)
+
+
+@cache
+def gpu_count() -> int:
+    """Number of NVIDIA GPUs visible to this process; 0 without nvidia-smi."""
+    listed = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if gpu() is None or listed == "":
+        return 0
+    if listed is not None:
+        return len(listed.split(","))
+    done = subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True, timeout=20)
+    return len(done.stdout.splitlines())
+
+
 def _cpu_model() -> str:
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():

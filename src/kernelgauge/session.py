@@ -17,7 +17,7 @@ from kernelgauge.evaluation.admission import Admissions, Weighed, weigh
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.supervisor import Job, Supervisor
 from kernelgauge.execution.lease import Leases
-from kernelgauge.execution.local import Done, LocalExecutor, Task
+from kernelgauge.execution.local import Done, LocalExecutor, Task, devices_of
 from kernelgauge.generation.contestant import Contestant
 from kernelgauge.hardware import environment
 from kernelgauge.problems.loader import load_problem, sizes_within
@@ -93,9 +93,9 @@ class Session:
         job = self.job(problem, candidate, load_protocol(protocol), device)
         with self.leases.shared(device):
             self.supervisor.prepare(job)
-        if timed:
+        if timed or device != "cpu":
             with self.leases.exclusive(device):
-                self.supervisor.time(job)
+                self.supervisor.judge(job, timed)
         return self.supervisor.record(job)
 
     def describe(self, problem: Problem) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class Session:
         ]
         watch = watch or Watch()
         watch.begin(len(tasks))
-        executor = LocalExecutor(self.supervisor, self.leases, header.device, jobs)
+        executor = LocalExecutor(self.supervisor, self.leases, devices_of(header.device), jobs)
         failed = []
         for done in executor.run(tasks, watch.stage):
             result = done.result

@@ -16,8 +16,8 @@ import torch
 
 from kernelgauge.config import Agreement
 
-# Elements looked at together: small enough for the temporaries to stay in the cache.
-_CHUNK = 1 << 17
+# Elements looked at together: few enough for the temporaries to stay in a CPU's cache; on a GPU, enough to fill it.
+_CHUNK = {"cpu": 1 << 17, "cuda": 1 << 26}
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,9 @@ def _index(flat: int, shape: Sequence[int]) -> str:
 
 def _chunks(*tensors: torch.Tensor) -> Iterable[tuple[int, list[torch.Tensor]]]:
     flat = [tensor.reshape(-1) for tensor in tensors]
-    for start in range(0, flat[0].numel(), _CHUNK):
-        yield start, [tensor[start : start + _CHUNK] for tensor in flat]
+    length = _CHUNK.get(tensors[0].device.type, 1 << 17)
+    for start in range(0, flat[0].numel(), length):
+        yield start, [tensor[start : start + length] for tensor in flat]
 
 
 def _exact(output: torch.Tensor, expected: torch.Tensor) -> Distance:
@@ -144,9 +145,9 @@ class Allowance:
 
 def allowance(agreement: Agreement, eager: Distance) -> Allowance:
     """Rule `oracle`: multiples of eager's own error, with floors for scalars and exact operations."""
+    multiple, worst_multiple = agreement.multiples
     return Allowance(
-        max(agreement.multiple * eager.rms, agreement.floor),
-        max(agreement.worst_multiple * eager.worst, agreement.worst_floor),
+        max(multiple * eager.rms, agreement.floor), max(worst_multiple * eager.worst, agreement.worst_floor)
     )
 
 

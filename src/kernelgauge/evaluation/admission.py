@@ -13,10 +13,10 @@ from pathlib import Path
 
 from kernelgauge.backends.cache import locked
 from kernelgauge.checks.numerics import distances
-from kernelgauge.checks.probes import BLIND, Probes
-from kernelgauge.config import Protocol
-from kernelgauge.evaluation.check import acceptance, prepare, trials
-from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.checks.probes import BLIND, Accepts, Probes
+from kernelgauge.config import NARROW, Protocol
+from kernelgauge.evaluation.check import Facts, acceptance, prepare, trials
+from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.schema import Environment, Problem, digest
 
@@ -25,25 +25,6 @@ _WITHOUT = "without "
 
 # Relative to the output: what float64 itself leaves, behind a normalisation that divides by something small too.
 _NO_EFFECT = 1e-9
-
-
-def surviving_probes(reference: Reference) -> set[str]:
-    """The trivial answers that pass on this problem, with these weights.
-
-    An answer passes if every trial accepts it; one that needs no inputs passes if every trial with the problem's own
-    accepts it, since those are the inputs that are timed.
-    """
-    everywhere: Probes | None = None
-    blind = Probes(BLIND)
-    for variant in trials(reference, blind):
-        facts = prepare(reference, variant)
-        given = reference.given()
-        everywhere = everywhere or Probes([*BLIND, *(f"input {index}" for index in range(len(given)))])
-        accepts = acceptance(reference, facts)
-        everywhere.see(facts.answer, given, accepts)
-        if facts.variant == "own":
-            blind.see(facts.answer, given, accepts)
-    return blind.survivors() | (everywhere.survivors() if everywhere else set())
 
 
 @dataclass(frozen=True)
@@ -83,8 +64,10 @@ def weigh(
     least, most = draws
     for number in range(1, most + 1):
         with Reference(zygote, problem, protocol, device) as reference:
-            trivial |= surviving_probes(reference)
-            found = surviving_shortcuts(reference, tried, thorough=most > 1)
+            weighing = Weighing(reference, tried, thorough=most > 1)
+            weighing.all_trials()
+        trivial |= weighing.trivial()
+        found = weighing.shortcuts()
         shortcuts |= dict.fromkeys(found.passing)
         idle |= found.idle
         tried = list(PRECISIONS)
@@ -105,37 +88,105 @@ class Shortcuts:
     """Parameters without any effect in any trial."""
 
 
-def surviving_shortcuts(reference: Reference, shortcuts: Sequence[str], thorough: bool = False) -> Shortcuts:
-    """Try cut corners (see `Oracle.imitate`) in every trial of the protocol, refused ones no more unless `thorough`.
+class Weighing:
+    """Trivial answers and cut corners, tried against one trial after another of one draw of weights.
 
-    Under randomised parameters one without effect (a bias before a normalisation) is algebra, not a weakness, and one
-    that the constructor sets to a value is known to every candidate: neither is a cut corner.
+    An answer passes if every trial accepts it; one that needs no inputs passes if every trial with the problem's own
+    accepts it, since those are the inputs that are timed. Under randomised parameters a shortcut without effect (a
+    bias before a normalisation) is algebra, not a weakness, and one that the constructor sets to a value is known to
+    every candidate: neither is a cut corner.
+
+    Args:
+        shortcuts: those to try; see `Oracle.imitate`.
+        thorough: go on with low precision that some trial has refused, to see whether luck has a say.
     """
-    alive, lucky = list(shortcuts), set()
-    idle = {each.removeprefix(_WITHOUT) for each in shortcuts if each.startswith(_WITHOUT)}
-    for variant in reference.protocol.inputs.variants:
-        facts = prepare(reference, variant)
-        accepts = acceptance(reference, facts)
-        for shortcut in [each for each in shortcuts if each in alive or (thorough and each in PRECISIONS)]:
-            exact, changed = reference.imitate(shortcut)
+
+    def __init__(self, reference: Reference, shortcuts: Sequence[str] = (), thorough: bool = False):
+        self._reference = reference
+        self._thorough = thorough
+        self._shortcuts = tuple(shortcuts)
+        self._alive = list(shortcuts)
+        self._lucky: set[str] = set()
+        self._idle = {each.removeprefix(_WITHOUT) for each in shortcuts if each.startswith(_WITHOUT)}
+        self._everywhere: Probes | None = None
+        self._trials = 0
+        self.blind = Probes(BLIND)
+
+    def see(self, facts: Facts) -> None:
+        """Try everything against the trial that was prepared last."""
+        reference, accepts = self._reference, acceptance(self._reference, facts)
+        given = reference.given()
+        if self._everywhere is None:
+            self._everywhere = Probes([*BLIND, *(f"input {index}" for index in range(len(given)))])
+        self._everywhere.see(facts.answer, given, accepts)
+        if facts.variant == "own":
+            self.blind.see(facts.answer, given, accepts)
+        self._trials += 1
+        if self._trials <= len(reference.protocol.inputs.variants):
+            self._cut_corners(facts, accepts)
+
+    def _cut_corners(self, facts: Facts, accepts: Accepts) -> None:
+        for shortcut in self._shortcuts:
+            if shortcut not in self._alive and not (self._thorough and shortcut in PRECISIONS):
+                continue
+            exact, changed = self._reference.imitate(shortcut)
             name = shortcut.removeprefix(_WITHOUT)
             if any(found.rms > _NO_EFFECT for found in distances(exact, facts.truth)):
-                idle.discard(name)
-            given = not changed and name != shortcut and reference.randomise
+                self._idle.discard(name)
+            given = not changed and name != shortcut and self._reference.randomise
             if not given and accepts([part.to(due.dtype) for part, due in zip(exact, facts.answer, strict=True)]):
-                lucky.add(shortcut)
-            elif shortcut in alive:
-                alive.remove(shortcut)
-                idle.discard(name)
-    return Shortcuts(tuple(alive), frozenset(lucky), frozenset(idle))
+                self._lucky.add(shortcut)
+            elif shortcut in self._alive:
+                self._alive.remove(shortcut)
+                self._idle.discard(name)
+
+    def trivial(self) -> set[str]:
+        """The answers without the work that pass."""
+        return self.blind.survivors() | (self._everywhere.survivors() if self._everywhere else set())
+
+    def shortcuts(self) -> Shortcuts:
+        """What became of the cut corners."""
+        return Shortcuts(tuple(self._alive), frozenset(self._lucky), frozenset(self._idle))
+
+    def all_trials(self) -> None:
+        """Go through the protocol's trials for nothing else than this."""
+        for variant in trials(self._reference, self.blind):
+            self.see(prepare(self._reference, variant))
+
+
+def precisions(protocol: Protocol) -> tuple[str, ...]:
+    """The narrow types that say, where they pass, that a problem is weak: none where they are allowed anyway."""
+    weak = protocol.score.weak_problems == "excluded" and protocol.agreement.math not in NARROW
+    return PRECISIONS if weak else ()
 
 
 class Admissions:
-    """Answers kept on disk by problem, protocol, device and installation."""
+    """Answers kept on disk by problem, protocol, device and installation: the same for all candidates."""
 
     def __init__(self, zygote: Zygote, root: Path):
         self._zygote = zygote
         self._root = root
+
+    def known(
+        self, problem: Problem, protocol: Protocol, device: str, environment: Environment
+    ) -> tuple[str, ...] | None:
+        """What is remembered of this problem; None if nothing is."""
+        path = self._path(problem, protocol, device, environment)
+        return tuple(json.loads(path.read_text())) if path.is_file() else None
+
+    def keep(
+        self, weighing: Weighing, problem: Problem, protocol: Protocol, device: str, environment: Environment
+    ) -> tuple[str, ...]:
+        """Remember what a weighing found, unless another has come first; returns what is remembered."""
+        path = self._path(problem, protocol, device, environment)
+        with locked(path.with_suffix(".lock")):
+            if path.is_file():
+                return tuple(json.loads(path.read_text()))
+            found = (*sorted(weighing.trivial()), *weighing.shortcuts().passing)
+            partial = path.with_suffix(".partial")
+            partial.write_text(json.dumps(found))
+            partial.rename(path)
+            return found
 
     def trivial(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> tuple[str, ...]:
         """Work-skipping answers the protocol would accept on this problem; measured the first time, then remembered.
@@ -145,16 +196,15 @@ class Admissions:
         Raises:
             ProblemError: the reference itself fails.
         """
-        described = [problem.source, problem.domains, protocol.digest, device, environment.torch]
-        path = self._root / f"{digest(json.dumps(described, sort_keys=True))}.json"
-        with locked(path.with_suffix(".lock")):
-            if path.is_file():
-                return tuple(json.loads(path.read_text()))
-            with Reference(self._zygote, problem, protocol, device) as reference:
-                found = sorted(surviving_probes(reference))
-                if protocol.score.weak_problems == "excluded":
-                    found += surviving_shortcuts(reference, PRECISIONS).passing
-            partial = path.with_suffix(".partial")
-            partial.write_text(json.dumps(found))
-            partial.rename(path)
-            return tuple(found)
+        found = self.known(problem, protocol, device, environment)
+        if found is not None:
+            return found
+        with Reference(self._zygote, problem, protocol, device) as reference:
+            weighing = Weighing(reference, precisions(protocol))
+            weighing.all_trials()
+            return self.keep(weighing, problem, protocol, device, environment)
+
+    def _path(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> Path:
+        place = [worker_device(device), environment.gpu if device != "cpu" else None, environment.torch]
+        described = [problem.source, problem.domains, protocol.judgement_digest, *place]
+        return self._root / f"{digest(json.dumps(described, sort_keys=True))}.json"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import torch
 
@@ -11,6 +12,7 @@ from kernelgauge.checks.numerics import Distance
 from kernelgauge.checks.probes import BLIND, Accepts, Probes
 from kernelgauge.evaluation import judge
 from kernelgauge.evaluation.channel import Claim
+from kernelgauge.evaluation.math_modes import roundoff
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.side import Failure, Side
 from kernelgauge.schema import Trial
@@ -45,6 +47,7 @@ _MOST_FURTHER = 8
 # An eager result further from the oracle than this says that the problem is ill-conditioned here, not what rounding
 # may cost: a multiple of it would let anything pass.
 _LARGEST_EAGER_ERROR = 1e-3
+_LARGEST_IN_ROUNDOFFS = 8
 
 
 def prepare(reference: Reference, variant: str) -> Facts:
@@ -62,7 +65,8 @@ def prepare(reference: Reference, variant: str) -> Facts:
     claim = reference.last_claim
     truth = reference.truth() if reference.precise else answer
     eager = reference.eager_distances(answer, truth)
-    if any(own.rms > _LARGEST_EAGER_ERROR for own in eager):
+    largest = max(_LARGEST_EAGER_ERROR, _LARGEST_IN_ROUNDOFFS * roundoff(reference.math))
+    if any(own.rms > largest for own in eager):
         reference.notes.append("eager and the float64 oracle disagree by more than rounding: eager stands in")
         truth, eager = answer, [Distance(0.0, 0.0) for _ in answer]
     return Facts(answer, truth, eager, variant, claim)
@@ -110,32 +114,49 @@ def acceptance(reference: Reference, facts: Facts) -> Accepts:
     return accepts
 
 
-def check(reference: Reference, candidate: Side, probe: bool = False) -> Checked:
+class Observer(Protocol):
+    """Looks at every trial beside the candidate; see `admission.Weighing`."""
+
+    blind: Probes
+
+    def see(self, facts: Facts) -> None:
+        """The trial that was prepared last."""
+
+
+def check(reference: Reference, candidate: Side, probe: bool = False, observer: Observer | None = None) -> Checked:
     """Run every trial of the protocol; stop at the first that does not agree.
 
     Args:
         probe: see whether these very draws tell the work from an answer without it.
+        observer: is shown every trial, also those after a failure.
 
     Raises:
         ProblemError, MachineError: the trusted side failed.
     """
     result = Checked()
-    blind = Probes(BLIND if probe else ())
+    blind = observer.blind if observer else Probes(BLIND if probe else ())
     for number, variant in enumerate(trials(reference, blind), 1):
         facts = prepare(reference, variant)
-        where = f"trial {number} ({facts.variant} inputs)"
         if facts.variant == "own":
             result.eager.append(facts.eager)
+        if observer:
+            observer.see(facts)
+        elif facts.variant == "own":
             blind.see(facts.answer, [], acceptance(reference, facts))
-        try:
-            result.trials.append(_try_candidate(reference, candidate, facts, where))
-        except _Disagreed as disagreed:
-            result.trials.append(disagreed.trial)
-            result.failure = disagreed.failure
+        if result.failure is None:
+            _record_trial(result, reference, candidate, facts, f"trial {number} ({facts.variant} inputs)")
+        if result.failure is not None and observer is None:
             break
-        except Failure as failure:
-            result.failure = failure
-            break
-    if result.failure is None:
+    if result.failure is None and probe:
         result.blind = tuple(sorted(blind.survivors()))
     return result
+
+
+def _record_trial(result: Checked, reference: Reference, candidate: Side, facts: Facts, where: str) -> None:
+    try:
+        result.trials.append(_try_candidate(reference, candidate, facts, where))
+    except _Disagreed as disagreed:
+        result.trials.append(disagreed.trial)
+        result.failure = disagreed.failure
+    except Failure as failure:
+        result.failure = failure

@@ -15,7 +15,7 @@ from kernelgauge.config import Settings
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.channel import receive, send
 from kernelgauge.evaluation.scratch import ScratchFolders
-from kernelgauge.hardware import memory_bytes
+from kernelgauge.hardware import memory_bytes, visible_devices
 
 Role = Literal["worker", "oracle", "examiner"]
 
@@ -116,7 +116,7 @@ def fork_request(
         "writable": [str(path) for path in (*writable, *_device_files(device))],
         "memory_bytes": _memory_limit(settings) if device == "cpu" and sealed else None,
         "file_bytes": int(settings.limits.file_gb * 2**30),
-        "environment": _environment(settings, scratch, environment),
+        "environment": _environment(settings, device, scratch, environment),
     }
 
 
@@ -140,7 +140,12 @@ def hub_cache() -> str:
     return str(Path(os.environ.get("HF_HUB_CACHE") or Path(home, "hub")).expanduser().absolute())
 
 
-def _environment(settings: Settings, scratch: Path, extra: dict[str, str]) -> dict[str, str]:
+def worker_device(device: str) -> str:
+    """What a process forked for this device calls it: it sees no other GPU."""
+    return "cpu" if device == "cpu" else "cuda"
+
+
+def _environment(settings: Settings, device: str, scratch: Path, extra: dict[str, str]) -> dict[str, str]:
     base = {
         "PATH": search_path(),
         "LANG": "C.UTF-8",
@@ -154,7 +159,7 @@ def _environment(settings: Settings, scratch: Path, extra: dict[str, str]) -> di
         "HF_HUB_CACHE": hub_cache(),
         "HF_HUB_OFFLINE": "1",
     }
-    for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"):
-        if name in os.environ:
-            base[name] = os.environ[name]
+    base["CUDA_VISIBLE_DEVICES"] = "" if device == "cpu" else visible_devices(device)
+    if "LD_LIBRARY_PATH" in os.environ:
+        base["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
     return {name: value.replace("{scratch}", str(scratch)) for name, value in (base | extra).items()}

@@ -3,116 +3,36 @@
 A call is bracketed from the moment its worker, stopped while the inputs were put in place, is let go on, until it
 says that it has computed: before that it cannot have seen the inputs. After it, while its outputs are copied into the
 shared region, the clock goes on: both sides copy the same bytes, so what a copy takes beyond the reference's usual
-scatter is work, and is added to the call. What the bracket holds beside the forward is calibrated on the reference,
-whose own clock can be believed, and subtracted on both sides. While one side runs, all of the other is stopped.
+scatter is work, and is added to the call. How times follow from brackets is said in `samples`. While one side runs,
+all of the other is stopped.
 """
 
 from __future__ import annotations
 
-import itertools
 import secrets
 import statistics
 import time
-from dataclasses import dataclass, field
 
 from kernelgauge.checks.numerics import Distance
 from kernelgauge.config import TimingRules
+from kernelgauge.errors import MachineError
 from kernelgauge.evaluation import judge
 from kernelgauge.evaluation.reference import Reference
-from kernelgauge.evaluation.side import Side
-from kernelgauge.schema import Timing
-from kernelgauge.timing.ratio import Ratio, median_deviation, of_means, of_rounds, paired, standard_error_of_median
+from kernelgauge.evaluation.samples import NS_PER_MS, Sample, Samples
+from kernelgauge.evaluation.side import Failure, Side
+from kernelgauge.schema import Outcome, Timing
+from kernelgauge.timing.cache_flush import CacheFlush
+from kernelgauge.timing.clocks import GpuClocks, Reading, summary
+from kernelgauge.timing.ratio import Ratio
 from kernelgauge.timing.stopping import Why, finished
 
-_NS_PER_MS = 1e6
-_UNRESOLVED = 10.0
-# Copies within so many standard deviations of the reference's are its usual scatter.
-_SCATTER = 4.0
-
-
-# Beyond this share of samples at the floor, the interval says that the calls were too short to tell apart.
-_TOO_SHORT = 0.1
-
-
-@dataclass(frozen=True)
-class _Sample:
-    """One timed call, in nanoseconds on the parent's clock; `forward_ns` is the worker's own word."""
-
-    computed_ns: int
-    copy_ns: int
-    forward_ns: int
-
-
-@dataclass
-class _Samples:
-    reference: list[_Sample] = field(default_factory=list)
-    candidate: list[_Sample] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
-    """Number of pairs at the end of each finished round."""
-
-    def rounds(self) -> list[int]:
-        """Pairs in each finished round."""
-        return [end - start for start, end in itertools.pairwise([0, *self.ends])]
-
-    def overheads(self) -> list[float]:
-        """Message time inside each reference bracket, in nanoseconds."""
-        return [sample.computed_ns - sample.forward_ns for sample in self.reference]
-
-    def late_work_ns(self, samples: list[_Sample]) -> list[float]:
-        """Per call, what its copy took beyond the reference's median, where usual scatter does not explain it."""
-        copies = [own.copy_ns for own in self.reference]
-        usual = statistics.median(copies)
-        explained = usual + _SCATTER * 1.4826 * median_deviation(copies)
-        return [sample.copy_ns - usual if sample.copy_ns > explained else 0.0 for sample in samples]
-
-    def milliseconds(self) -> tuple[list[float], list[float]]:
-        """Times of both sides: brackets and late work, less the overhead.
-
-        Never below the overhead's jitter, which bounds what can be told from nothing.
-        """
-        overhead, floor = statistics.median(self.overheads()), self.jitter_ns()
-        times = []
-        for samples in (self.reference, self.candidate):
-            whole = zip(samples, self.late_work_ns(samples), strict=True)
-            brackets = (sample.computed_ns + late - overhead for sample, late in whole)
-            times.append([max(bracket, floor) / _NS_PER_MS for bracket in brackets])
-        return times[0], times[1]
-
-    def jitter_ns(self) -> float:
-        """Median absolute deviation of the overhead: the shortest time that can be told from nothing."""
-        return max(median_deviation(self.overheads()), 1000.0)
-
-    def too_short(self) -> bool:
-        """Whether many calls took no longer than the jitter of a message."""
-        least = statistics.median(self.overheads()) + self.jitter_ns()
-        samples = self.reference + self.candidate
-        return sum(sample.computed_ns <= least for sample in samples) > _TOO_SHORT * len(samples)
-
-    def ratio(self, rules: TimingRules, resolution: float, final: bool) -> Ratio:
-        """The ratio with an interval that holds all we know: scatter, resolution, and the overhead's own error.
-
-        The scatter between rounds is known only at the end (`final`).
-        """
-        reference, candidate = self.milliseconds()
-        estimate = (paired if rules.interleaved else of_means)(reference, candidate, rules.confidence)
-        if final and rules.interleaved and len(self.ends) > 1:
-            estimate = estimate.covering(of_rounds(reference, candidate, self.rounds(), rules.confidence))
-        if self.too_short():
-            return estimate.widened(1 - 1 / _UNRESOLVED, _UNRESOLVED - 1)
-        # An error of the overhead shifts every sample of both sides alike: sampling more does not average it out.
-        error_ms = standard_error_of_median(self.overheads()) / _NS_PER_MS
-        shift = 2 * error_ms * abs(1 / statistics.median(candidate) - 1 / statistics.median(reference))
-        return estimate.widened(max(resolution, min(shift, 0.99)))
-
-
-def _timed(side: Side, reference: Reference) -> _Sample:
-    """One timed call on the inputs just drawn; the side is stopped while they arrive, and before we look."""
-    side.stage(reference.arguments, reference.master, reference.call_seed, stop=True)
-    call = side.call()
-    side.process.freeze()
-    side.snapshot()
-    judge.shapes(call.claim, side.expected)
-    return _Sample(call.computed_ns, call.copy_ns, call.claim.forward_ns)
+# Calls of each side from which its device time is taken, and their warm-ups.
+_DEVICE_CALLS = (2, 20)
+# A call is launch-bound if its kernels would take less than this share of it.
+_BUSY = 0.8
+_MOST_THROTTLED = 50
+# An interval takes longer to compute than a short pair to measure: not after every one.
+_LOOK_AGAIN = 1.1
 
 
 def _verify(reference: Reference, candidate: Side, eager: list[Distance], where: str) -> None:
@@ -124,7 +44,7 @@ def _verify(reference: Reference, candidate: Side, eager: list[Distance], where:
     agreement = reference.protocol.agreement
     slack = eager
     if agreement.rule == "oracle":
-        more, most = 1 + 1 / agreement.multiple, 1 + 1 / agreement.worst_multiple
+        more, most = (1 + 1 / multiple for multiple in agreement.multiples)
         slack = [Distance(own.rms * more, own.worst * most) for own in eager]
     trial, found = judge.compare(agreement, "own", candidate.kept, reference.side.kept, slack)
     if not trial.agreed and reference.precise:
@@ -135,69 +55,109 @@ def _verify(reference: Reference, candidate: Side, eager: list[Distance], where:
         raise judge.disagreement(trial, found, agreement, where)
 
 
-def _pair(reference: Reference, candidate: Side, samples: _Samples) -> None:
-    """Time both sides once, in random order, on the same fresh inputs."""
-    reference.rest()
-    turns = [(reference.side, samples.reference), (candidate, samples.candidate)]
-    for side, taken in turns if secrets.randbits(1) else reversed(turns):
-        taken.append(_timed(side, reference))
-
-
 class Measurement:
     """Samples gathered over one or more rounds, each with fresh processes on both sides.
 
     Args:
-        rules: the protocol's timing rules.
+        rules: the protocol's timing rules on this device.
         device: where both sides run.
-        eager: eager's own distance from the oracle, as the checked trials found it.
     """
 
-    def __init__(self, rules: TimingRules, device: str, eager: list[Distance]):
+    def __init__(self, rules: TimingRules, device: str):
         self.rules = rules
-        self._resolution = rules.resolution.get("cuda" if device.startswith("cuda") else "cpu", 0.0)
-        self._eager = eager
-        self._samples = _Samples()
+        self._device = device
+        self._eager: list[Distance] = []
+        on_gpu = device != "cpu"
+        self._samples = Samples(claims=on_gpu)
+        self._flush = CacheFlush(device)
+        self._clocks = GpuClocks(device) if on_gpu else None
+        self._readings: list[Reading] = []
+        self._device_ms: tuple[float, float] | None = None
         self._seconds = 0.0
         self._stopped: Why = "budget"
 
-    def round(self, reference: Reference, candidate: Side, number: int) -> None:
+    def round(self, reference: Reference, candidate: Side, number: int, eager: list[Distance]) -> None:
         """Take the share of samples of round `number`, counted from 1.
+
+        Args:
+            eager: eager's own distance from the oracle, as the checked trials found it.
 
         Raises:
             Failure: a call failed, or the output of a timed call was wrong.
+            MachineError: the GPU is slowed down by heat or its power supply, and stays so.
         """
         started = time.monotonic()
+        self._eager = eager
         share = number / self.rules.processes
         if self.rules.interleaved:
             self._stopped = self._interleaved(reference, candidate, started, share)
-        else:
+        elif self._device == "cpu":
             self._stopped = self._one_after_the_other(reference, candidate, started, share)
+        else:
+            self._stopped = self._by_timer(reference, candidate)
         self._samples.ends.append(len(self._samples.reference))
+        if self._device != "cpu" and number == self.rules.processes:
+            self._take_device_time(reference, candidate)
         self._seconds += time.monotonic() - started
+
+    def _timed(self, side: Side, reference: Reference) -> Sample:
+        """One timed call on the inputs just drawn; the side is stopped while they arrive, and before we look."""
+        side.stage(reference.arguments, reference.master, reference.call_seed, stop=True)
+        self._flush()
+        side.wait()
+        call = side.call(self.rules.timer)
+        side.process.freeze()
+        side.snapshot()
+        judge.shapes(call.claim, side.expected)
+        return Sample(call.computed_ns, call.copy_ns, call.claim.forward_ns)
+
+    def _pair(self, reference: Reference, candidate: Side, samples: Samples) -> None:
+        """Time both sides once, in random order, on the same fresh inputs."""
+        reference.rest()
+        turns = [(reference.side, samples.reference), (candidate, samples.candidate)]
+        for side, taken in turns if secrets.randbits(1) else reversed(turns):
+            taken.append(self._timed(side, reference))
 
     def _interleaved(self, reference: Reference, candidate: Side, started: float, share: float) -> Why:
         samples, rules = self._samples, self.rules
         for warmup in range(rules.warmups):
             reference.draw("own")
-            _pair(reference, candidate, _Samples())
+            self._pair(reference, candidate, Samples())
             _verify(reference, candidate, self._eager, f"warm-up {warmup + 1}")
-        for side in (reference.side, candidate):
-            side.process.spread_threads()
+        if self._device == "cpu":
+            for side in (reference.side, candidate):
+                side.process.spread_threads()
         drawn = False
+        looked = 0
         while True:
             if rules.fresh_inputs or not drawn:
                 reference.draw("own")
                 drawn = True
-            _pair(reference, candidate, samples)
+            self._pair(reference, candidate, samples)
             count = len(samples.reference)
             if reference.protocol.agreement.check_timed_calls:
                 _verify(reference, candidate, self._eager, f"timed call {count}")
+            if self._drop_if_slowed_down():
+                continue
+            ratio: Ratio | None = None
+            if count >= rules.min_samples * share and count >= looked * _LOOK_AGAIN:
+                ratio, looked = samples.ratio(rules, final=False), count
             seconds = self._seconds + time.monotonic() - started
-            ratio = (
-                samples.ratio(rules, self._resolution, final=False) if count >= rules.min_samples * share else None
-            )
-            if why := finished(rules, count, seconds, ratio, self._resolution, share):
+            if why := finished(rules, count, seconds, ratio, rules.resolution, share):
                 return why
+
+    def _drop_if_slowed_down(self) -> bool:
+        """Look at the GPU after a pair; forget the pair if its clock was held down by heat or the power supply."""
+        if self._clocks is None or not self._clocks.available:
+            return False
+        reading = self._clocks.read()
+        self._readings.append(reading)
+        if reading.slowed_down:
+            self._samples.drop_last()
+            if sum(each.slowed_down for each in self._readings) > _MOST_THROTTLED:
+                state = f"{reading.sm_mhz} MHz at {reading.temperature} degrees, reasons {reading.reasons:#x}"
+                raise MachineError(f"the GPU is slowed down by heat or its power supply and stays so: {state}")
+        return reading.slowed_down
 
     def _one_after_the_other(self, reference: Reference, candidate: Side, started: float, share: float) -> Why:
         """The published procedure: warm-ups, then a fixed count of calls on one set of inputs, reference first."""
@@ -211,31 +171,67 @@ class Measurement:
                 side.call()
             while True:
                 call = side.call()
-                samples.append(_Sample(call.computed_ns, call.copy_ns, call.claim.forward_ns))
-                if why := finished(
-                    self.rules, len(samples), time.monotonic() - started, None, self._resolution, share
-                ):
+                samples.append(Sample(call.computed_ns, call.copy_ns, call.claim.forward_ns))
+                seconds = time.monotonic() - started
+                if why := finished(self.rules, len(samples), seconds, None, self.rules.resolution, share):
                     whys.append(why)
                     break
             side.process.freeze()
             started = time.monotonic()
         return "budget" if "budget" in whys else "fixed"
 
+    def _by_timer(self, reference: Reference, candidate: Side) -> Why:
+        """The published procedure on a GPU: each worker's timer measures many calls on one set of inputs."""
+        reference.draw("own")
+        reference.rest()
+        candidate.process.freeze()
+        for side, samples in ((reference.side, self._samples.reference), (candidate, self._samples.candidate)):
+            side.stage(reference.arguments, reference.master, reference.call_seed)
+            taken, seconds = side.samples(self.rules.timer, self.rules.warmups, self.rules.max_samples)
+            if side is candidate and sum(taken) > seconds * 1e3:
+                raise Failure(Outcome.REJECTED, "forward: its times are longer than all of them took", "forged_time")
+            samples.extend(Sample(round(ms * NS_PER_MS), 0, round(ms * NS_PER_MS)) for ms in taken)
+            side.process.freeze()
+        return "fixed"
+
+    def _take_device_time(self, reference: Reference, candidate: Side) -> None:
+        """Median device time of both sides, launches left out, on fresh inputs; left out where a side cannot."""
+        reference.draw("own")
+        medians = []
+        for side in (reference.side, candidate):
+            side.stage(reference.arguments, reference.master, reference.call_seed)
+            try:
+                taken, _ = side.samples("queued_event", *_DEVICE_CALLS)
+            except Failure as failure:
+                reference.notes.append(f"no device time: {failure.reason}")
+                return
+            medians.append(statistics.median(taken))
+        self._device_ms = (medians[0], medians[1])
+
     def result(self) -> Timing:
         """The ratio the samples support, with the samples."""
         rules, samples = self.rules, self._samples
-        ratio = samples.ratio(rules, self._resolution, final=True)
+        ratio = samples.ratio(rules, final=True)
         reference_ms, candidate_ms = samples.milliseconds()
         typical = statistics.median if rules.interleaved else statistics.fmean
+        calls_ms = (typical(reference_ms), typical(candidate_ms))
+        device_ms = self._device_ms
         return Timing(
             clock="parent",
-            reference_ms=typical(reference_ms),
-            candidate_ms=typical(candidate_ms),
+            timer=rules.timer,
+            reference_ms=calls_ms[0],
+            candidate_ms=calls_ms[1],
             speedup=ratio.estimate,
             interval=(ratio.low, ratio.high),
             confidence=rules.confidence,
-            overhead_ms=statistics.median(samples.overheads()) / _NS_PER_MS,
-            late_work_ms=statistics.fmean(samples.late_work_ns(samples.candidate)) / _NS_PER_MS,
+            overhead_ms=statistics.median(samples.overheads()) / NS_PER_MS,
+            late_work_ms=statistics.fmean(samples.late_work_ns(samples.candidate)) / NS_PER_MS,
+            excess_ms=samples.excess_ns() / NS_PER_MS,
+            device_reference_ms=device_ms[0] if device_ms else None,
+            device_candidate_ms=device_ms[1] if device_ms else None,
+            launch_bound=device_ms is not None
+            and any(device < _BUSY * call for device, call in zip(device_ms, calls_ms, strict=True)),
+            gpu=summary(self._readings),
             reference_samples_ms=tuple(round(sample, 6) for sample in reference_ms),
             candidate_samples_ms=tuple(round(sample, 6) for sample in candidate_ms),
             rounds=tuple(samples.rounds()),

@@ -18,13 +18,18 @@ import torch
 
 from kernelgauge.backends.loading import import_file
 from kernelgauge.checks.inputs import classify, rounded, vary
+from kernelgauge.config import MathMode
 from kernelgauge.evaluation.arguments import decode, encode
 from kernelgauge.evaluation.channel import TensorSpec, receive, send
 from kernelgauge.evaluation.initialisers import randomised
-from kernelgauge.evaluation.regions import Region, dtype_name, lay_out
+from kernelgauge.evaluation.math_modes import cast, set_flags
+from kernelgauge.evaluation.regions import Region, dtype_name, lay_out, opened
 from kernelgauge.evaluation.worker import failure, flatten
 
 Specs = list[dict[str, Any]]
+
+# Of device memory: giving back and asking again costs a millisecond or more per gigabyte.
+_KEPT_BYTES = 2**31
 
 
 def _as_specs(tensors: list[torch.Tensor]) -> Specs:
@@ -42,16 +47,19 @@ class Oracle:
         self.arguments: list[Any] = []
         self.domains: list[str] = []
         self.device = torch.device("cpu")
+        self.math: MathMode = "torch"
         self.regions: dict[str, Region] = {}
         self._built: tuple[Any, int] = (None, 0)
         self._plain: list[Any] = []
 
-    def open(self, path: str, seed: int, domains: dict[str, str], device: str) -> dict[str, Any]:
+    def open(self, path: str, seed: int, domains: dict[str, str], device: str, math: MathMode) -> dict[str, Any]:
         """Import the problem, read its constructor arguments and the shape of its inputs.
 
         Inputs are drawn, and expected outputs computed, on `device`: a published size takes minutes on a CPU.
         """
         self.device = torch.device(device)
+        self.math = math
+        set_flags(math)
         self.module = import_file(Path(path), "problem")
         init = list(self.module.get_init_inputs())
         first, second = self._drawn(seed), self._drawn(seed + 1)
@@ -68,7 +76,7 @@ class Oracle:
         assert self.module is not None
         torch.manual_seed(seed)
         with self.device:
-            return list(self.module.get_inputs())
+            return [cast(value, self.math) for value in self.module.get_inputs()]
 
     def construct(self, init: Any, seed: int, randomise: bool, precise: bool, save: str | None) -> dict[str, Any]:
         """Build the reference; with `precise` in float64; with `save`, store its float32 parameters there."""
@@ -77,7 +85,8 @@ class Oracle:
         if save is not None:
             torch.save(model.state_dict(), save)
         self.precise = precise
-        self.model = (copy.deepcopy(model).double() if precise else model).to(self.device)
+        model = cast(copy.deepcopy(model), self.math).to(self.device)
+        self.model = model.double() if precise else model
         return {"event": "constructed"}
 
     def _construct(self, init: Any, seed: int, randomise: bool) -> Any:
@@ -86,27 +95,31 @@ class Oracle:
         with torch.no_grad(), randomised() if randomise else nullcontext():
             return self.module.Model(*decode(init))
 
-    def attach(self, sizes: dict[str, int], descriptors: list[int]) -> dict[str, Any]:
-        """Map regions by name: `inputs`, `truth` (expected outputs), `shortcut` (what `imitate` computes)."""
-        for (name, size), descriptor in zip(sizes.items(), descriptors, strict=True):
-            self.regions[name] = Region(descriptor, size)
+    def attach(
+        self, name: str, regions: list[dict[str, Any]], descriptors: list[int] | None = None
+    ) -> dict[str, Any]:
+        """Open a region: `inputs`, `truth` (expected outputs) or `shortcut` (what `imitate` computes)."""
+        (self.regions[name],) = opened(regions, descriptors or [], str(self.device))
         return {"event": "staged"}
 
     def draw(self, seed: int, variant: str) -> dict[str, Any]:
         """Draw the arguments of one call and write the tensors into the first region."""
-        drawn = self._drawn(seed)
-        self.arguments = [vary(value, variant, domain) for value, domain in zip(drawn, self.domains, strict=True)]
-        tensors = [a for a in self.arguments if isinstance(a, torch.Tensor)]
-        specs = _as_specs(tensors)
-        views = self.regions["inputs"].tensors([TensorSpec(**spec) for spec in specs])
-        for view, tensor in zip(views, tensors, strict=True):
-            view.copy_(tensor)
+        specs = self._place(self._drawn(seed), variant)
+        self._let_go()
         remaining = iter(specs)
         described = [
             {"tensor": next(remaining)} if isinstance(a, torch.Tensor) else {"value": encode(a)}
             for a in self.arguments
         ]
         return {"event": "drawn", "data": {"arguments": described}}
+
+    def _place(self, drawn: list[Any], variant: str) -> Specs:
+        """Vary what was drawn, write it into the region, and keep views of that: copies would take gigabytes."""
+        varied = [vary(value, variant, domain) for value, domain in zip(drawn, self.domains, strict=True)]
+        specs = _as_specs([value for value in varied if isinstance(value, torch.Tensor)])
+        places = iter(self.regions["inputs"].tensors([TensorSpec(**spec) for spec in specs]))
+        self.arguments = [next(places).copy_(value) if isinstance(value, torch.Tensor) else value for value in varied]
+        return specs
 
     def expect(self, seed: int) -> dict[str, Any]:
         """Run the reference on the arguments just drawn; outputs go into the region `truth` where it is attached."""
@@ -163,9 +176,23 @@ class Oracle:
         specs = _as_specs(outputs)
         if region in self.regions:
             views = self.regions[region].tensors([TensorSpec(**spec) for spec in specs])
-            for view, output in zip(views, outputs, strict=True):
-                view.copy_(output)
+            for index, view in enumerate(views):
+                view.copy_(outputs[index])
+        outputs.clear()
+        self._let_go()
         return {"event": "done", "tensors": specs}
+
+    def _let_go(self) -> None:
+        """Wait for the device, and give back what the next draws will not need again: the sides share its memory."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+            if torch.cuda.memory_reserved() > _KEPT_BYTES:
+                torch.cuda.empty_cache()
+
+    def warm(self, device: str) -> dict[str, Any]:
+        """Start the device while the parent is busy with something else."""
+        torch.empty(1, device=device)
+        return {"event": "staged"}
 
     def _raise_precision(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +12,19 @@ import torch
 
 from kernelgauge.checks.numerics import Distance, distances
 from kernelgauge.config import PUBLIC_SEED, Protocol
-from kernelgauge.errors import MachineError, ProblemError
+from kernelgauge.errors import MachineError, OutOfDeviceMemory, ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation.channel import Claim, TensorSpec
-from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.evaluation.launcher import Zygote, worker_device
+from kernelgauge.evaluation.math_modes import roundoff
 from kernelgauge.evaluation.process import WorkerProcess
-from kernelgauge.evaluation.regions import Region, lay_out, size_of
+from kernelgauge.evaluation.regions import Region, create, lay_out, size_of, tickets
 from kernelgauge.evaluation.side import Failure, Side, Source, WorkerKilled
 from kernelgauge.evaluation.trusted import ReferenceRaised, ask
-from kernelgauge.schema import Problem
+from kernelgauge.schema import Outcome, Problem
 
 # Above this, the float64 run computed something else (other random draws), not the same thing more exactly.
 _SAME_COMPUTATION = 1e-2
+_SAME_IN_ROUNDOFFS = 32
 
 
 class Seeds:
@@ -56,7 +60,7 @@ class Reference:
         self.weight_seed = Seeds(protocol.parameters.seed == "secret").next()
         # Published weights replace whatever an initialiser drew.
         self.randomise = protocol.parameters.initialisation == "randomised" and problem.sizes != "pretrained"
-        self.ieee = protocol.agreement.math == "ieee"
+        self.math = protocol.agreement.math
         self.precise = protocol.agreement.rule == "oracle"
         self.notes: list[str] = []
         self.init: Any = None
@@ -69,38 +73,74 @@ class Reference:
         self._shortcut: Region | None = None
         self.expected: list[TensorSpec] = []
         self._oracle: WorkerProcess | None = None
-        self.side = Side(zygote, Source(problem.source, "Model", "torch"), device)
+        self.side = Side(zygote, Source(problem.source, "Model", "torch"), device, trusted=True)
 
-    def open(self) -> None:
-        """Start oracle and reference worker, and learn shapes from a first draw."""
+    def open(self, beside: Callable[[Reference], None] | None = None) -> None:
+        """Start oracle and reference worker, and learn shapes from a first draw.
+
+        Args:
+            beside: what else can be done as soon as the constructor's arguments are known, in a thread of its own.
+        """
+        self.side.start()
         oracle = self._oracle = WorkerProcess(self._zygote, "oracle", self.device, sealed=False)
         path = oracle.scratch / "problem.py"
         path.write_text(self.problem.source)
         described = self._tell(
-            "open", "described", path=str(path), seed=1, domains=dict(self.problem.domains), device=self.device
+            "open",
+            "described",
+            path=str(path),
+            seed=1,
+            domains=dict(self.problem.domains),
+            device=worker_device(self.device),
+            math=self.math,
         )
         self.init = described.data["init"]
-        self.master = Region.create(size_of([TensorSpec(**spec) for spec in described.data["inputs"]]))
+        self.master = self._create(size_of([TensorSpec(**spec) for spec in described.data["inputs"]]))
+        # A large model takes seconds to construct: all three at once.
+        with ThreadPoolExecutor(2, thread_name_prefix="kernelgauge") as pool:
+            own = pool.submit(self._open_side)
+            other = pool.submit(beside, self) if beside else None
+            self._open_oracle()
+            own.result()
+        try:
+            self._learn_outputs()
+        except Failure as failure:
+            raise self._reference_failed(failure) from failure
+        except WorkerKilled as killed:
+            raise MachineError(f"the reference's worker: {killed}") from killed
+        if other is not None:
+            other.result()
+
+    def _open_oracle(self) -> None:
         self._construct_oracle()
         self._attach("inputs", self.master)
         if self.precise:
             self._learn_truth()
         if self.precise:
-            self._truth = Region.create(size_of(self._truth_specs))
+            self._truth = self._create(size_of(self._truth_specs))
             self._attach("truth", self._truth)
+
+    def _open_side(self) -> None:
         try:
-            self.side.open(self.init, self.weight_seed, self.randomise, self.ieee)
-            self._learn_outputs()
+            self.side.open(self.init, self.weight_seed, self.randomise, self.math)
         except Failure as failure:
             raise self._reference_failed(failure) from failure
         except WorkerKilled as killed:
             raise MachineError(f"the reference's worker: {killed}") from killed
 
     def _reference_failed(self, failure: Failure) -> ProblemError:
-        return ProblemError(f"problem {self.problem.key}: the reference fails: {failure.reason}")
+        kind = ReferenceTooLarge if failure.outcome is Outcome.OUT_OF_MEMORY else ProblemError
+        return kind(f"problem {self.problem.key}: the reference fails: {failure.reason}")
 
     def _attach(self, name: str, region: Region) -> None:
-        self._tell("attach", "staged", descriptors=[region.descriptor], sizes={name: region.size})
+        messages, descriptors = tickets([region])
+        self._tell("attach", "staged", name=name, regions=messages, descriptors=descriptors)
+
+    def _create(self, size: int) -> Region:
+        try:
+            return create(size, self.device)
+        except OutOfDeviceMemory as error:
+            raise ReferenceTooLarge(f"problem {self.problem.key}: {error}; try smaller --sizes") from error
 
     def _construct_oracle(self) -> None:
         assert self._oracle is not None
@@ -128,7 +168,7 @@ class Reference:
 
     def _learn_outputs(self) -> None:
         """One call of the reference without an output region: shapes and dtypes in the working precision."""
-        self.side.attach(self.master.size, [])
+        self._attach_side()
         self.draw("own")
         self.side.stage(self.arguments, self.master, self.call_seed)
         claim = self.side.call().claim
@@ -138,11 +178,18 @@ class Reference:
             )
         shapes = [(spec.shape, spec.dtype) for spec in claim.tensors]
         self.expected = lay_out(shapes)
-        self.side.attach(self.master.size, self.expected)
+        self._attach_side()
         if self.precise:
             outputs, truth = self.answer(), self.truth()
-            if any(found.rms > _SAME_COMPUTATION for found in distances(outputs, truth)):
+            same = max(_SAME_COMPUTATION, _SAME_IN_ROUNDOFFS * roundoff(self.math))
+            if any(found.rms > same for found in distances(outputs, truth)):
                 self._without_float64("the float64 run draws other random numbers")
+
+    def _attach_side(self) -> None:
+        try:
+            self.side.attach(self.master.size, self.expected)
+        except OutOfDeviceMemory as error:
+            raise ReferenceTooLarge(f"problem {self.problem.key}: {error}; try smaller --sizes") from error
 
     def draw(self, variant: str) -> None:
         """Draw the inputs of the next call into `master`."""
@@ -151,12 +198,15 @@ class Reference:
         self.call_seed = self.input_seeds.next() if self.protocol.inputs.seeds == "secret" else PUBLIC_SEED
 
     def truth(self) -> list[torch.Tensor]:
-        """The right outputs for the inputs just drawn: float64 where there is a float64 oracle."""
+        """The right outputs for the inputs just drawn, in float64; the next call of this overwrites them."""
         self._tell("expect", "done", seed=self.call_seed)
-        return [view.clone() for view in self._truth.tensors(self._truth_specs)]
+        return self._truth.tensors(self._truth_specs)
 
     def answer(self) -> list[torch.Tensor]:
-        """What eager PyTorch answers in the working precision, from the reference's own worker."""
+        """What eager PyTorch answers in the working precision, from the reference's own worker.
+
+        As with `truth`, `imitate` and `given`, these are views of a region: the next call overwrites them.
+        """
         try:
             self.side.stage(self.arguments, self.master, self.call_seed)
             self.last_claim = self.side.call(watch=True).claim
@@ -173,15 +223,15 @@ class Reference:
         """
         specs = self._truth_specs if self.precise else self.expected
         if self._shortcut is None:
-            self._shortcut = Region.create(size_of(specs))
+            self._shortcut = self._create(size_of(specs))
             self._attach("shortcut", self._shortcut)
         claim = self._tell("imitate", "done", seed=self.call_seed, shortcut=shortcut)
-        return [view.clone() for view in self._shortcut.tensors(specs)], bool(claim.data["changed"])
+        return self._shortcut.tensors(specs), bool(claim.data["changed"])
 
     def given(self) -> list[torch.Tensor]:
         """The tensors among the inputs just drawn."""
         specs = [TensorSpec(**argument["tensor"]) for argument in self.arguments if "tensor" in argument]
-        return [tensor.clone() for tensor in self.master.tensors(specs)]
+        return self.master.tensors(specs)
 
     def eager_distances(self, answer: list[torch.Tensor], truth: list[torch.Tensor]) -> list[Distance]:
         """Eager's own error per output; zero where eager itself stands in for the oracle."""

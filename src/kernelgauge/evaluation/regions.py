@@ -1,7 +1,7 @@
-"""Memory shared by the parent and one worker: sealed anonymous files that hold the bytes of tensors.
+"""Memory the parent owns and shares with one worker: views of it as tensors, and the ticket that lets a worker in.
 
-The size is sealed before the descriptor is handed out: a worker that could shrink the file would make the parent's
-next read a bus error. Offsets are multiples of 64 bytes, one cache line.
+On a CPU a region is a sealed anonymous file; on a GPU a stretch of device memory that travels by CUDA IPC
+(`device_regions`). Offsets are multiples of 512 bytes, as PyTorch's own allocator gives on a GPU.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 
 from kernelgauge.evaluation.channel import TensorSpec
 
-_ALIGNMENT = 64
+_ALIGNMENT = 512
 
 
 def dtype_name(dtype: torch.dtype) -> str:
@@ -54,6 +54,45 @@ def size_of(specs: Sequence[TensorSpec]) -> int:
 class Region:
     """A shared stretch of memory; `tensors` are views of it, without a copy."""
 
+    bytes: torch.Tensor
+    """All of it as uint8, on its device."""
+    size: int
+
+    def tensors(self, specs: Sequence[TensorSpec]) -> list[torch.Tensor]:
+        """Views of the region as these tensors; raises ValueError if one lies outside."""
+        return [self._view(spec) for spec in specs]
+
+    def _view(self, spec: TensorSpec) -> torch.Tensor:
+        length = nbytes(spec)
+        if spec.offset + length > self.size:
+            raise ValueError(f"tensor {spec} does not fit a region of {self.size} bytes")
+        if length == 0:
+            return torch.empty(spec.shape, dtype=dtype_of(spec.dtype), device=self.bytes.device)
+        piece = self.bytes[spec.offset : spec.offset + length]
+        return piece.view(dtype_of(spec.dtype)).view(spec.shape)
+
+    def ticket(self) -> tuple[dict[str, Any], list[int]]:
+        """What another process needs to open it: a message, and descriptors beside it."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Give the region back; views of it must not be used any more."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Region:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+class HostRegion(Region):
+    """A sealed anonymous file.
+
+    The size is sealed before the descriptor is handed out: a worker that could shrink the file would make the
+    parent's next read a bus error.
+    """
+
     def __init__(self, descriptor: int, size: int):
         self.descriptor = descriptor
         self.size = size
@@ -63,7 +102,7 @@ class Region:
         self.bytes = torch.frombuffer(self._map, dtype=torch.uint8)
 
     @classmethod
-    def create(cls, size: int) -> Region:
+    def create(cls, size: int) -> HostRegion:
         """A new region of `size` bytes; raises OSError if there is no memory for it."""
         descriptor = os.memfd_create("kernelgauge", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
@@ -76,18 +115,8 @@ class Region:
             raise
         return cls(descriptor, size)
 
-    def tensors(self, specs: Sequence[TensorSpec]) -> list[torch.Tensor]:
-        """Views of the region as these tensors; raises ValueError if one lies outside."""
-        return [self._view(spec) for spec in specs]
-
-    def _view(self, spec: TensorSpec) -> torch.Tensor:
-        length = nbytes(spec)
-        if spec.offset + length > self.size:
-            raise ValueError(f"tensor {spec} does not fit a region of {self.size} bytes")
-        if length == 0:
-            return torch.empty(spec.shape, dtype=dtype_of(spec.dtype))
-        piece = self.bytes[spec.offset : spec.offset + length]
-        return piece.view(dtype_of(spec.dtype)).view(spec.shape)
+    def ticket(self) -> tuple[dict[str, Any], list[int]]:
+        return {"size": self.size}, [self.descriptor]
 
     def close(self) -> None:
         """Forget the descriptor; the memory goes when the last view does."""
@@ -95,8 +124,36 @@ class Region:
             os.close(self.descriptor)
             self.descriptor = -1
 
-    def __enter__(self) -> Region:
-        return self
 
-    def __exit__(self, *_: Any) -> None:
-        self.close()
+def create(size: int, device: str) -> Region:
+    """A new region of at least `size` bytes in the memory of `device`.
+
+    Raises:
+        OSError: there is no host memory for it.
+        OutOfDeviceMemory: there is no device memory for it.
+    """
+    if device == "cpu":
+        return HostRegion.create(size)
+    from kernelgauge.evaluation.device_regions import DeviceRegion
+
+    return DeviceRegion.create(size, device)
+
+
+def tickets(regions: Sequence[Region]) -> tuple[list[dict[str, Any]], list[int]]:
+    """Tickets of several regions for one message, with all their descriptors in order."""
+    both = [region.ticket() for region in regions]
+    return [message for message, _ in both], [descriptor for _, descriptors in both for descriptor in descriptors]
+
+
+def opened(messages: Sequence[dict[str, Any]], descriptors: Sequence[int], device: str) -> list[Region]:
+    """The other end of `tickets`: regions that another process owns, opened in this one on `device`."""
+    remaining = iter(descriptors)
+    regions: list[Region] = []
+    for message in messages:
+        if "handle" in message:
+            from kernelgauge.evaluation.device_regions import DeviceRegion
+
+            regions.append(DeviceRegion.opened(message["handle"], message["size"], device))
+        else:
+            regions.append(HostRegion(next(remaining), message["size"]))
+    return regions

@@ -6,6 +6,7 @@ Whatever goes wrong on a side is a `Failure` with an outcome of the record's voc
 
 from __future__ import annotations
 
+import re
 import secrets
 import signal
 import time
@@ -17,13 +18,17 @@ from typing import Any
 import torch
 
 from kernelgauge.backends.registry import backend_named
-from kernelgauge.errors import MachineError
+from kernelgauge.config import MathMode
+from kernelgauge.errors import MachineError, OutOfDeviceMemory
 from kernelgauge.evaluation.channel import Claim, TensorSpec
-from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.process import WORKER_FAILURES, ChannelClosed, WorkerEnded, WorkerProcess, WorkerTimedOut
-from kernelgauge.evaluation.regions import Region, size_of
+from kernelgauge.evaluation.regions import Region, create, size_of, tickets
+from kernelgauge.hardware import device_index
 from kernelgauge.schema import Outcome
 
+_DEVICE_FAULT = re.compile(r"(?:CUDA error|Triton Error \[CUDA\]): (.+)")
+_ILLEGAL_ACCESS = ("illegal memory access", "misaligned address", "address space")
 _MEMORY_VIOLATIONS = {int(signal.SIGSEGV): "segmentation fault", int(signal.SIGBUS): "bus error"}
 
 
@@ -93,12 +98,17 @@ def explain_end(stage: str, seconds: float, error: Exception, log: str) -> Failu
 
 
 class Side:
-    """A sealed worker that has loaded and constructed one model and runs it on inputs the parent stages."""
+    """A sealed worker that has loaded and constructed one model and runs it on inputs the parent stages.
 
-    def __init__(self, zygote: Zygote, source: Source, device: str):
+    Args:
+        trusted: whether the source is the problem's own: its outputs need not be taken out of its reach.
+    """
+
+    def __init__(self, zygote: Zygote, source: Source, device: str, trusted: bool = False):
         self._zygote = zygote
         self._source = source
         self._device = device
+        self._trusted = trusted
         self._limits = zygote.settings.limits
         self.process: WorkerProcess
         self.inputs: Region | None = None
@@ -107,16 +117,27 @@ class Side:
         self.views: list[torch.Tensor] = []
         self.kept: list[torch.Tensor] = []
 
-    def open(self, init: Any, seed: int, randomise: bool, ieee: bool, state: bytes | None = None) -> None:
-        """Fork the worker, load the source, construct the model; with `state`, load these parameters into it.
-
-        Raises:
-            Failure: `load_failed`, `timed_out`, `out_of_memory` or `runtime_error` of this source.
-        """
+    def start(self) -> None:
+        """Fork the worker and have it start its device, without waiting for that."""
         backend = backend_named(self._source.backend)
         environment = backend.environment(self._device, Path("{scratch}"))
         preload = backend.preload(self._source.text, self._device)
         self.process = WorkerProcess(self._zygote, "worker", self._device, environment, preload=preload)
+        if self._device != "cpu":
+            self.process.tell("warm", device=worker_device(self._device))
+
+    def open(self, init: Any, seed: int, randomise: bool, math: MathMode, state: bytes | None = None) -> None:
+        """In the worker started before, load the source and construct the model.
+
+        Args:
+            state: parameters to load into the model, as `torch.save` writes them.
+
+        Raises:
+            Failure: `load_failed`, `timed_out`, `out_of_memory` or `runtime_error` of this source.
+            MachineError: the device could not be started.
+        """
+        if self._device != "cpu":
+            self._await_warm()
         scratch = self.process.scratch
         path = scratch / "candidate.py"
         path.write_text(self._source.text)
@@ -142,75 +163,92 @@ class Side:
             init=init,
             seed=seed,
             randomise=randomise,
-            ieee=ieee,
-            device=self._device,
+            math=math,
+            device=worker_device(self._device),
             state=state_path,
         )
 
+    def _await_warm(self) -> None:
+        try:
+            warm = self.process.receive("staged", self._limits.load_seconds)
+        except WORKER_FAILURES as error:
+            raise MachineError(f"a worker could not start {self._device}: {self.process.log()[-2000:]}") from error
+        if warm.event == "failed":
+            raise MachineError(f"a worker could not start {self._device}: {last_line(warm.message)}")
+
     def attach(self, input_bytes: int, expected: Sequence[TensorSpec]) -> None:
-        """Share input and output regions with the worker."""
+        """Share input and output regions with the worker.
+
+        Raises:
+            Failure: the worker cannot open them.
+            OSError, OutOfDeviceMemory: there is no memory for them.
+        """
         self._forget_regions()
         self.expected = list(expected)
-        self.inputs = Region.create(input_bytes)
-        self.outputs = Region.create(size_of(self.expected))
+        self.inputs = create(input_bytes, self._device)
+        self.outputs = create(size_of(self.expected), self._device)
         self.views = self.outputs.tensors(self.expected)
-        self.kept = [torch.empty_like(view) for view in self.views]
+        try:
+            self.kept = self.views if self._trusted else [torch.empty_like(view) for view in self.views]
+        except torch.OutOfMemoryError as error:
+            raise OutOfDeviceMemory(str(error).splitlines()[0]) from error
+        messages, descriptors = tickets([self.inputs, self.outputs])
         self.ask(
             "attach",
             self._limits.load_seconds,
             "staged",
-            descriptors=[self.inputs.descriptor, self.outputs.descriptor],
-            sizes=[self.inputs.size, self.outputs.size],
+            descriptors=descriptors,
+            regions=messages,
             expected=[spec.model_dump() for spec in self.expected],
         )
 
     def stage(self, arguments: list[Any], master: Region, seed: int, stop: bool = False) -> None:
         """Make the worker ready for the next call, put its inputs in place, spoil the output region.
 
-        On a CPU the worker learns only shapes, scalars and seed before the inputs arrive. On a GPU it has to upload
-        them, so they arrive first, and the upload is not timed.
+        The worker learns only shapes, scalars and seed before the inputs arrive.
 
         Args:
-            stop: stop the worker until the call, so that on a CPU it cannot see the inputs before.
+            stop: stop the worker until the call, so that it cannot see the inputs before.
         """
         self.process.thaw()
-        on_gpu = self._device.startswith("cuda")
-        if on_gpu:
-            self._fill(master)
         self.ask("stage", self._limits.call_seconds, "staged", arguments=arguments, seed=seed)
-        if not on_gpu:
-            if stop:
-                self.process.freeze()
-            self._fill(master)
-
-    def _fill(self, master: Region) -> None:
+        if stop:
+            self.process.freeze()
         assert self.inputs is not None and self.outputs is not None
         self.inputs.bytes.copy_(master.bytes[: self.inputs.size])
         self.outputs.bytes.view(torch.int64).fill_(secrets.randbits(62))
+        self.wait()
 
-    def call(self, watch: bool = False) -> Call:
+    def wait(self) -> None:
+        """Wait until the device has done what the parent asked of it."""
+        if self._device != "cpu":
+            torch.cuda.synchronize(device_index(self._device))
+
+    def call(self, timer: str = "host_time", watch: bool = False) -> Call:
         """Run forward once on the staged inputs; the clock is the parent's.
 
         A stopped worker is continued once the clock runs: before that it cannot have seen the inputs.
 
         Args:
+            timer: how the worker times itself.
             watch: have the worker look for aliasing too.
 
         Raises:
             Failure: the call went wrong; shapes and values are not looked at here.
         """
         process = self.process
+        spin = self._device != "cpu"
         try:
             start = time.perf_counter_ns()
-            process.tell("forward", watch=watch)
+            process.tell("forward", timer=timer, watch=watch)
             process.thaw()
-            first = process.receive_raw(self._limits.call_seconds)
+            first = process.receive_raw(self._limits.call_seconds, spin)
             computed = time.perf_counter_ns()
             if (said := process.parse(first, "computed")).event == "failed":
                 raise self._failed("forward", said)
             copying = time.perf_counter_ns()
             process.tell("copy")
-            second = process.receive_raw(self._limits.call_seconds)
+            second = process.receive_raw(self._limits.call_seconds, spin)
             done = time.perf_counter_ns()
             claim = process.parse(second, "done")
         except WORKER_FAILURES as error:
@@ -219,10 +257,26 @@ class Side:
             raise self._failed("forward", claim)
         return Call(computed - start, done - copying, claim)
 
+    def samples(self, timer: str, warmups: int, count: int) -> tuple[list[float], float]:
+        """Milliseconds per call by a timer that runs in the worker, and the whole time on the parent's clock.
+
+        Raises:
+            Failure: a call went wrong, or what came up are no times.
+        """
+        started = time.perf_counter()
+        claim = self.ask("samples", self._limits.call_seconds, "done", timer=timer, warmups=warmups, count=count)
+        seconds = time.perf_counter() - started
+        taken = claim.data.get("samples_ms")
+        if not (isinstance(taken, list) and taken and all(isinstance(t, float) and 0 < t < 1e9 for t in taken)):
+            raise Failure(Outcome.REJECTED, "forward: forged message: times that are none", "forged_message")
+        return taken, seconds
+
     def snapshot(self) -> list[torch.Tensor]:
         """A copy of the outputs the worker has written, out of its reach; the next snapshot overwrites it."""
-        for kept, view in zip(self.kept, self.views, strict=True):
-            kept.copy_(view)
+        if not self._trusted:
+            for kept, view in zip(self.kept, self.views, strict=True):
+                kept.copy_(view)
+            self.wait()
         return self.kept
 
     def inputs_equal(self, master: Region) -> bool:
@@ -243,6 +297,9 @@ class Side:
 
     def _failed(self, stage: str, claim: Claim) -> Failure:
         text = last_line(claim.message)
+        if fault := _DEVICE_FAULT.search(claim.message):  # the lines after it are advice
+            illegal = any(mark in fault[1] for mark in _ILLEGAL_ACCESS)
+            text = f"memory violation on the GPU ({fault[1]})" if illegal else fault[0]
         if claim.kind == "OutOfMemory":
             return Failure(Outcome.OUT_OF_MEMORY, f"{stage}: {text}")
         outcome = Outcome.LOAD_FAILED if stage in ("load", "construct") else Outcome.RUNTIME_ERROR
@@ -255,8 +312,10 @@ class Side:
         self._forget_regions()
 
     def _forget_regions(self) -> None:
+        self.views, self.kept = [], []
         for region in (self.inputs, self.outputs):
             if region is not None:
                 region.close()
-        self.views, self.kept = [], []
         self.inputs = self.outputs = None
+        if self._device != "cpu" and torch.cuda.is_initialized():
+            torch.cuda.empty_cache()  # the next evaluation's workers need the room

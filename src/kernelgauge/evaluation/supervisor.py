@@ -18,12 +18,12 @@ import torch
 from kernelgauge.backends.cache import BuildCache, build_key
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.checks.numerics import Distance
-from kernelgauge.config import Protocol
-from kernelgauge.errors import MachineError
-from kernelgauge.evaluation.admission import Admissions
+from kernelgauge.config import NARROW, Protocol
+from kernelgauge.errors import MachineError, OutOfDeviceMemory, ReferenceTooLarge
+from kernelgauge.evaluation.admission import PRECISIONS, Admissions, Weighing, precisions
 from kernelgauge.evaluation.build import build_candidate
 from kernelgauge.evaluation.check import Checked, check
-from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.measure import Measurement
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.side import Failure, Side, Source, WorkerKilled
@@ -50,7 +50,8 @@ class Job:
     timing: Timing | None = None
     failure: Failure | None = None
     route: Literal["seed", "state_dict"] = "seed"
-    trivial: tuple[str, ...] = ()
+    trivial: tuple[str, ...] | None = None
+    """Answers without the work that would pass; None until that is known."""
     walls: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -92,44 +93,51 @@ class Supervisor:
         self._zygote.close()
 
     def prepare(self, job: Job) -> None:
-        """Admit, build and check; may run beside others. What the candidate does wrong ends up in `job.failure`.
+        """What may run beside others: build, and on a CPU admit and check.
+
+        What the candidate does wrong ends up in `job.failure`.
 
         Raises:
             ProblemError: the reference itself fails.
             MachineError: the machine failed twice.
         """
-        with job.stage("admit"), one_thread():
-            _retried(lambda: self._admit(job))
-        try:
+        with _recording(job):
             with job.stage("build"):
                 _retried(lambda: self._build(job))
-            with job.stage("check"), one_thread():
+            if job.device == "cpu":
                 _retried(lambda: self._check(job))
-        except Failure as failure:
-            job.failure = failure
-            job.log = failure.log or job.log
+        if job.device == "cpu":
+            self._admit(job)
 
-    def time(self, job: Job) -> None:
-        """Time a candidate that passed its checks; must run alone on its device."""
-        if job.failure is not None:
-            return
-        try:
-            with job.stage("time"), one_thread():
-                _retried(lambda: self._time(job))
-        except Failure as failure:
-            job.failure = failure
+    def judge(self, job: Job, timed: bool = True) -> None:
+        """What must be alone on its device: time a candidate that passed its checks, and on a GPU check it first.
+
+        On a GPU a candidate that did not build comes here too: whether its problem counts is still to be seen.
+
+        Raises:
+            ProblemError, MachineError: see `prepare`.
+        """
+        on_gpu = job.device != "cpu"
+        if job.failure is None and (on_gpu or timed):
+            with _recording(job):
+                _retried(lambda: self._judge(job, timed))
+        if on_gpu:
+            self._admit(job)
 
     def trivial(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> tuple[str, ...]:
-        """Work-skipping answers this protocol would accept on this problem; see `Admissions`.
-
-        Where such a problem is left out, so is one that is known to accept a cut corner.
-        """
-        found = self._admissions.trivial(problem, protocol, device, environment)
-        known = problem.shortcuts.get(protocol.name, ()) if protocol.score.weak_problems == "excluded" else ()
-        return tuple(dict.fromkeys([*found, *known]))
+        """Work-skipping answers this protocol would accept on this problem; see `Admissions`."""
+        return _with_recorded(problem, protocol, self._admissions.trivial(problem, protocol, device, environment))
 
     def _admit(self, job: Job) -> None:
-        job.trivial = self.trivial(job.problem, job.protocol, job.device, job.environment)
+        """Learn whether the problem counts, where no check of this candidate has got so far."""
+        if job.trivial is not None:
+            return
+        with job.stage("admit"), one_thread():
+
+            def admit() -> None:
+                job.trivial = self.trivial(job.problem, job.protocol, job.device, job.environment)
+
+            _retried(admit)
 
     def build(self, candidate: Candidate, device: str) -> Built:
         """Compile a candidate into the cache, or find it there.
@@ -156,66 +164,119 @@ class Supervisor:
 
     @contextlib.contextmanager
     def _both_sides(self, job: Job) -> Iterator[tuple[Reference, Side]]:
-        candidate = Side(self._zygote, job.source, job.device)
-        with Reference(self._zygote, job.problem, job.protocol, job.device) as reference:
-            try:
-                state = reference.state() if job.route == "state_dict" else None
-                candidate.open(reference.init, reference.weight_seed, reference.randomise, reference.ieee, state)
-                job.walls = candidate.process.walls
-                candidate.attach(reference.master.size, reference.expected)
-                yield reference, candidate
-            finally:
-                if hasattr(candidate, "process"):
-                    job.log = (job.log + candidate.process.log())[-16_000:]
-                candidate.close()
-                job.notes = list(dict.fromkeys([*job.notes, *reference.notes]))
+        """Reference and candidate, each in fresh processes, ready for the first trial.
 
-    def _check(self, job: Job) -> None:
+        Raises:
+            Failure: the candidate does not load, or takes the memory that the reference needs and had without it.
+        """
+        with contextlib.ExitStack() as stack:
+            with job.stage("open"):
+                try:
+                    reference, candidate = self._opened(job, stack, together=job.route == "seed")
+                except ReferenceTooLarge:
+                    stack.close()  # alone it may fit: then it is the candidate's memory that is in the way
+                    reference, candidate = self._opened(job, stack, together=False)
+            try:
+                yield reference, candidate
+            except (ReferenceTooLarge, torch.OutOfMemoryError) as error:
+                reason = f"beside this candidate, the memory does not suffice for the reference: {error}"
+                raise Failure(Outcome.OUT_OF_MEMORY, reason) from error
+
+    def _opened(self, job: Job, stack: contextlib.ExitStack, together: bool) -> tuple[Reference, Side]:
+        """Both sides, closed with the stack.
+
+        Args:
+            together: start the candidate at the same time as the reference, not after it.
+        """
+        candidate = Side(self._zygote, job.source, job.device)
+        reference = Reference(self._zygote, job.problem, job.protocol, job.device)
+        stack.callback(self._close, job, reference, candidate)
+
+        def open_candidate(ready: Reference) -> None:
+            state = ready.state() if job.route == "state_dict" else None
+            candidate.open(ready.init, ready.weight_seed, ready.randomise, ready.math, state)
+
+        if together:
+            candidate.start()
+            reference.open(beside=open_candidate)
+        else:
+            reference.open()
+            candidate.start()
+            open_candidate(reference)
+        job.walls = candidate.process.walls
+        try:
+            candidate.attach(reference.master.size, reference.expected)
+        except OutOfDeviceMemory as error:
+            raise Failure(Outcome.OUT_OF_MEMORY, f"inputs and outputs: {error}") from error
+        return reference, candidate
+
+    @staticmethod
+    def _close(job: Job, reference: Reference, candidate: Side) -> None:
+        with job.stage("open"):
+            job.notes = list(dict.fromkeys([*job.notes, *reference.notes]))
+            if hasattr(candidate, "process"):
+                job.log = (job.log + candidate.process.log())[-16_000:]
+            candidate.close()
+            reference.close()
+
+    def _judge(self, job: Job, timed: bool) -> None:
+        """Check what has not been checked yet, and time: the processes of the last check take the first round."""
+        rounds = Rounds(job) if timed else None
+        if job.checked is None:
+            self._check(job, rounds)
+        while rounds is not None and rounds.left:
+            with self._both_sides(job) as (reference, candidate):
+                rounds.take(reference, candidate)
+        if rounds is not None:
+            job.timing = rounds.measurement.result()
+
+    def _check(self, job: Job, rounds: Rounds | None = None) -> None:
         for _ in range(_DRAWS):
-            checked = self._check_by_either(job)
+            checked = self._check_by_either(job, rounds)
             if not checked.blind:
                 break
         job.checked = checked
         if checked.failure is not None:
             raise checked.failure
 
-    def _check_by_either(self, job: Job) -> Checked:
+    def _check_by_either(self, job: Job, rounds: Rounds | None) -> Checked:
         """Equal parameters by the seed, or else by state dict: some constructors draw in another order."""
         job.route = "seed"
-        by_seed = self._check_by_route(job)
+        by_seed = self._check_by_route(job, rounds)
         if by_seed.failure is None or by_seed.failure.outcome not in _OTHER_WEIGHTS:
             return by_seed
         job.route = "state_dict"
         with contextlib.suppress(Failure):  # names or shapes differ: this route says nothing about the candidate
-            by_state = self._check_by_route(job)
+            by_state = self._check_by_route(job, rounds)
             if by_state.failure is None:
                 return by_state
         job.route = "seed"
         return by_seed
 
-    def _check_by_route(self, job: Job) -> Checked:
-        probe = job.protocol.score.weak_problems == "excluded" and not job.trivial
+    def _check_by_route(self, job: Job, rounds: Rounds | None) -> Checked:
+        asked = (job.problem, job.protocol, job.device, job.environment)
+        known = self._admissions.known(*asked)
         with self._both_sides(job) as (reference, candidate):
-            return check(reference, candidate, probe)
-
-    def _time(self, job: Job) -> None:
-        assert job.checked is not None
-        eager = [
-            Distance(max(own.rms for own in each), max(own.worst for own in each))
-            for each in zip(*job.checked.eager, strict=True)
-        ]
-        measurement = Measurement(job.protocol.timing, job.device, eager)
-        for number in range(1, job.protocol.timing.processes + 1):
-            with self._both_sides(job) as (reference, candidate):
-                measurement.round(reference, candidate, number)
-        job.timing = measurement.result()
+            weighing = Weighing(reference, precisions(job.protocol)) if known is None else None
+            excluded = job.protocol.score.weak_problems == "excluded"
+            with job.stage("check"):
+                checked = check(reference, candidate, excluded and not known, weighing)
+            if weighing is not None:
+                known = self._admissions.keep(weighing, *asked)
+            job.trivial = _with_recorded(job.problem, job.protocol, known or ())
+            if job.trivial:
+                checked.blind = ()  # the problem does not count anyway: other draws would not change that
+            if rounds is not None and checked.failure is None and not checked.blind:
+                job.checked = checked
+                rounds.take(reference, candidate)
+            return checked
 
     @staticmethod
     def record(job: Job) -> Evaluation:
         """The record of a job that has gone through `prepare` and `time`."""
         problem, candidate, failure = job.problem, job.candidate, job.failure
         checked = job.checked or Checked()
-        trivial = tuple(dict.fromkeys([*job.trivial, *checked.blind]))
+        trivial = tuple(dict.fromkeys([*(job.trivial or ()), *checked.blind]))
         return Evaluation(
             problem=problem.key,
             level=problem.level,
@@ -228,7 +289,8 @@ class Supervisor:
             candidate_digest=candidate.digest,
             protocol=job.protocol.name,
             protocol_digest=job.protocol.digest,
-            device=job.device,
+            math=job.protocol.agreement.math,
+            device=worker_device(job.device),
             environment=job.environment,
             isolation=job.walls,
             outcome=failure.outcome if failure else Outcome.PASSED,
@@ -243,6 +305,52 @@ class Supervisor:
             seconds=job.seconds,
             log=job.log,
         )
+
+
+def _with_recorded(problem: Problem, protocol: Protocol, found: tuple[str, ...]) -> tuple[str, ...]:
+    """What admission found; where a weak problem is left out, also what is on record as a cut corner it accepts."""
+    if protocol.score.weak_problems != "excluded":
+        return found
+    recorded = problem.shortcuts.get(protocol.name, ())
+    if protocol.agreement.math in NARROW:  # that record was made without TF32, which is no cut corner there
+        recorded = tuple(name for name in recorded if name not in PRECISIONS)
+    return tuple(dict.fromkeys([*found, *recorded]))
+
+
+class Rounds:
+    """The timing of one job, round by round."""
+
+    def __init__(self, job: Job):
+        self._job = job
+        self._taken = 0
+        self.rules = job.protocol.timing_on(job.device)
+        self.measurement = Measurement(self.rules, job.device)
+
+    @property
+    def left(self) -> int:
+        return self.rules.processes - self._taken
+
+    def take(self, reference: Reference, candidate: Side) -> None:
+        """Time the next round on these two sides, which nothing else has used but checks of the same job."""
+        assert self._job.checked is not None
+        eager = [
+            Distance(max(own.rms for own in each), max(own.worst for own in each))
+            for each in zip(*self._job.checked.eager, strict=True)
+        ]
+        self._taken += 1
+        with self._job.stage("time"):
+            self.measurement.round(reference, candidate, self._taken, eager)
+
+
+@contextlib.contextmanager
+def _recording(job: Job) -> Iterator[None]:
+    """Turn a candidate's failure into a fact of the job; the parent's own arithmetic keeps to one core meanwhile."""
+    try:
+        with one_thread():
+            yield
+    except Failure as failure:
+        job.failure = failure
+        job.log = failure.log or job.log
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from kernelgauge.errors import MachineError, ProblemError
+from kernelgauge.errors import MachineError, ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation.channel import Claim
 from kernelgauge.evaluation.launcher import hub_cache
 from kernelgauge.evaluation.process import ChannelClosed, ProtocolBroken, WorkerEnded, WorkerProcess, WorkerTimedOut
@@ -36,7 +36,8 @@ def ask(
     """The answer of a process that runs the problem's own code, within so many seconds.
 
     Raises:
-        ProblemError: that code failed, ended the process, or took too long; `ReferenceRaised` where it raised.
+        ProblemError: that code failed, ended the process, or took too long; `ReferenceRaised` where it raised,
+            `ReferenceTooLarge` where memory ran out.
         MachineError: the process was killed from outside.
     """
     try:
@@ -52,6 +53,8 @@ def ask(
         raise ProblemError(f"problem {problem.key}: its own code closed the way to kernelgauge in {do}") from error
     except ProtocolBroken as error:
         raise ProblemError(f"problem {problem.key}: {error}") from error
+    if claim.event == "failed" and claim.kind == "OutOfMemory":
+        raise ReferenceTooLarge(f"problem {problem.key}: {do}: {last_line(claim.message)}; try smaller --sizes")
     if claim.event == "failed":
         raise ReferenceRaised(f"problem {problem.key}: {_why(do, last_line(claim.message), problem)}")
     return claim

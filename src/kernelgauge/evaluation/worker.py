@@ -14,7 +14,6 @@ import re
 import shutil
 import socket
 import sys
-import time
 import traceback
 from pathlib import Path
 from types import ModuleType
@@ -23,13 +22,18 @@ from typing import Any
 import torch
 
 from kernelgauge.backends.registry import backend_named
+from kernelgauge.config import MathMode
 from kernelgauge.evaluation.arguments import decode
 from kernelgauge.evaluation.channel import LARGEST_TEXT, TensorSpec, await_awake, receive, send
 from kernelgauge.evaluation.initialisers import randomised
-from kernelgauge.evaluation.regions import Region, dtype_name
+from kernelgauge.evaluation.math_modes import cast, set_flags
+from kernelgauge.evaluation.regions import Region, dtype_name, opened
+from kernelgauge.timing.timers import Timer, timer_named
 
 # The call follows the staging of its inputs at once.
 _AWAKE_SECONDS = 0.005
+# As many times as fit a message.
+_MOST_SAMPLES = 2000
 # `main.cpp:12:5: error: ...` of g++, `cuda.cu(38): error: ...` of nvcc.
 COMPILER_ERROR = re.compile(r"\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp)[:(]\d+.*\berror\b")
 _OUT_OF_MEMORY = (
@@ -103,6 +107,7 @@ class Bench:
         self.arguments: list[Any] = []
         self.previous: list[torch.Tensor] = []
         self._spin = torch.zeros(1 << 17)
+        self._timers: dict[str, Timer] = {}
 
     def load(self, path: str, backend: str, build_dir: str | None, attribute: str) -> dict[str, Any]:
         if build_dir is not None and (Path(build_dir) / "inductor").is_dir():
@@ -118,34 +123,37 @@ class Bench:
         return {"event": "loaded"}
 
     def construct(
-        self, attribute: str, init: Any, seed: int, randomise: bool, ieee: bool, device: str, state: str | None
+        self, attribute: str, init: Any, seed: int, randomise: bool, math: MathMode, device: str, state: str | None
     ) -> dict[str, Any]:
         self.device = torch.device(device)
-        if ieee:
-            torch.backends.cuda.matmul.allow_tf32 = False
-            torch.backends.cudnn.allow_tf32 = False
+        set_flags(math)
         torch.manual_seed(seed)
         with randomised() if randomise else contextlib.nullcontext(), torch.no_grad():
             model = getattr(self.module, attribute)(*decode(init))
         if state is not None:
             model.load_state_dict(torch.load(state, weights_only=True))
-        self.model = model.to(self.device)
+        self.model = cast(model, math).to(self.device)
         return {"event": "constructed"}
 
-    def attach(self, sizes: list[int], expected: list[dict[str, Any]], descriptors: list[int]) -> dict[str, Any]:
-        self.inputs = Region(descriptors[0], sizes[0])
-        self.outputs = Region(descriptors[1], sizes[1])
+    def warm(self, device: str) -> dict[str, Any]:
+        """Start the device while the parent is busy with something else."""
+        torch.empty(1, device=device)
+        return {"event": "staged"}
+
+    def attach(
+        self, regions: list[dict[str, Any]], expected: list[dict[str, Any]], descriptors: list[int] | None = None
+    ) -> dict[str, Any]:
+        self.inputs, self.outputs = opened(regions, descriptors or [], str(self.device))
         self.targets = self.outputs.tensors([TensorSpec(**spec) for spec in expected])
         return {"event": "staged"}
 
     def stage(self, arguments: list[Any], seed: int) -> dict[str, Any]:
-        """Take the next call's arguments: views of the input region on a CPU, uploads on a GPU."""
+        """Take the next call's arguments, as views of the input region; what is in it may come later."""
         assert self.inputs is not None
         self.arguments = []
         for argument in arguments:
             if "tensor" in argument:
-                (tensor,) = self.inputs.tensors([TensorSpec(**argument["tensor"])])
-                self.arguments.append(tensor.to(self.device))
+                self.arguments += self.inputs.tensors([TensorSpec(**argument["tensor"])])
             else:
                 self.arguments.append(decode(argument["value"]))
         torch.manual_seed(seed)
@@ -153,17 +161,16 @@ class Bench:
         self._wake_threads()
         return {"event": "staged"}
 
-    def forward(self, watch: bool) -> dict[str, Any]:
+    def forward(self, timer: str, watch: bool) -> dict[str, Any]:
         """One call: run, wait for the device, say so, and when the parent has read its clock copy the outputs out.
 
         With `watch`, look for aliasing too. Waiting for the parent matters: while every core copies, it would hear
         of the end of the computation only at the end of the copy.
         """
-        start = time.perf_counter_ns()
+        clock = self._timer(timer)
         with torch.no_grad():
-            result = self.model(*self.arguments)
+            result = clock.call(self._run)
         self._synchronise()
-        ended = time.perf_counter_ns()
         send(self.channel, {"event": "computed"})
         receive(self.channel)
         outputs = flatten(result)
@@ -174,7 +181,8 @@ class Bench:
         if copied:
             for target, output in zip(self.targets, outputs, strict=True):
                 target.copy_(output)
-        claim = {"event": "done", "tensors": metadata, "copied": copied, "forward_ns": ended - start}
+            self._synchronise()
+        claim = {"event": "done", "tensors": metadata, "copied": copied, "forward_ns": clock.elapsed_ns()}
         if watch:
             given = [a for a in self.arguments if isinstance(a, torch.Tensor)]
             claim["aliases_input"] = overlap(outputs, given)
@@ -183,6 +191,21 @@ class Bench:
         else:
             self.previous = []
         return claim
+
+    def samples(self, timer: str, warmups: int, count: int) -> dict[str, Any]:
+        """Let a timer measure many calls on the arguments staged last."""
+        with torch.no_grad():
+            taken = self._timer(timer).samples(self._run, warmups, count)
+        evenly = taken[:: -(-len(taken) // _MOST_SAMPLES) or 1]
+        return {"event": "done", "data": {"samples_ms": [round(ms, 6) for ms in evenly]}}
+
+    def _run(self) -> Any:
+        return self.model(*self.arguments)
+
+    def _timer(self, name: str) -> Timer:
+        if name not in self._timers:
+            self._timers[name] = timer_named(name)
+        return self._timers[name]
 
     def _wake_threads(self) -> None:
         """Have every OpenMP thread spin on a core of its own when the call comes.

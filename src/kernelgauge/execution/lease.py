@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kernelgauge.hardware import device_index
+
 
 class Leases:
     """Shared and exclusive leases of devices, by lock files below `root`."""
@@ -34,6 +36,7 @@ class Leases:
     @contextmanager
     def _hold(self, device: str, kind: int) -> Iterator[None]:
         self._root.mkdir(parents=True, exist_ok=True)
-        with (self._root / f"device-{device.replace(':', '-')}").open("a") as handle:
+        name = "cpu" if device == "cpu" else f"cuda-{device_index(device)}"
+        with (self._root / f"device-{name}").open("a") as handle:
             fcntl.flock(handle, kind)
             yield

@@ -25,7 +25,7 @@ class Verified(Record):
     digest: str
     """Of the text at full size: it guards against a silent change."""
     protocols: dict[str, str]
-    """Digests of the protocols above."""
+    """Of what decides which answers are right, in the protocols above."""
 
     def accepted(self) -> dict[str, tuple[str, ...]]:
         """By protocol: everything that it would accept instead of the work."""

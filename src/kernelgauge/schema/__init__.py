@@ -5,9 +5,10 @@ interval that does not contain its own estimate, cannot be constructed.
 """
 
 from kernelgauge.schema.base import FORMAT, Record, digest, finite
-from kernelgauge.schema.evaluation import Environment, Evaluation, Outcome, Timing, Trial
+from kernelgauge.schema.evaluation import Environment, Evaluation, Outcome, Trial
 from kernelgauge.schema.problem import SUITE_NAME, Candidate, Domain, Problem, Sizes, Weakness, suite_of
 from kernelgauge.schema.run import NoCandidate, RunHeader
+from kernelgauge.schema.timing import GpuState, Timing
 
 __all__ = [
     "FORMAT",
@@ -16,6 +17,7 @@ __all__ = [
     "Domain",
     "Environment",
     "Evaluation",
+    "GpuState",
     "NoCandidate",
     "Outcome",
     "Problem",

@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 
 from kernelgauge.schema.base import FORMAT, Record, digest, finite
 from kernelgauge.schema.problem import Sizes
+from kernelgauge.schema.timing import Timing
 
 
 class Outcome(StrEnum):
@@ -53,46 +54,6 @@ class Trial(Record):
     def _finite_when_agreed(self) -> Trial:
         if self.agreed and not math.isfinite(self.error):
             raise ValueError("a trial cannot agree with an error that is not finite")
-        return self
-
-
-class Timing(Record):
-    """Paired samples of reference and candidate, and the ratio they support."""
-
-    clock: str
-    """Which clock decided, for instance `parent` (monotonic clock of the trusted process)."""
-    reference_ms: float
-    """Typical time of one reference call: median under `strict`, mean under `v0.1`."""
-    candidate_ms: float
-    """Typical time of one candidate call."""
-    speedup: float
-    """Point estimate of reference time over candidate time."""
-    interval: tuple[float, float]
-    """Confidence interval of `speedup`."""
-    confidence: float
-    overhead_ms: float
-    """Message time inside the bracket, calibrated on the reference and already subtracted."""
-    late_work_ms: float = 0.0
-    """Mean time of what the candidate did after saying that it had computed, beyond a copy; in its samples."""
-    reference_samples_ms: tuple[float, ...]
-    candidate_samples_ms: tuple[float, ...]
-    rounds: tuple[int, ...] = ()
-    """Pairs taken by each fresh pair of processes, in order."""
-    stopped: Literal["precise", "budget", "fixed"]
-    """Why sampling ended: interval narrow enough, time or sample budget spent, or a fixed count."""
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Timing:
-        low, high = self.interval
-        if not (0 < low <= self.speedup <= high and math.isfinite(high)):
-            raise ValueError(f"speedup {self.speedup} is not inside its interval ({low}, {high})")
-        if not self.reference_samples_ms or not self.candidate_samples_ms:
-            raise ValueError("a timing needs its raw samples")
-        if self.rounds and sum(self.rounds) != len(self.reference_samples_ms):
-            raise ValueError("the rounds must add up to the samples")
-        times = (self.reference_ms, self.candidate_ms, *self.reference_samples_ms, *self.candidate_samples_ms)
-        if not all(0 < time < math.inf for time in times):
-            raise ValueError("a time must be above zero and finite")
         return self
 
 
@@ -135,6 +96,8 @@ class Evaluation(Record):
     candidate_digest: str
     protocol: str
     protocol_digest: str
+    math: str = "ieee"
+    """Arithmetic of both sides: `torch`, `ieee`, `tf32`, `fp16`, `bf16`; see `config.MathMode`."""
     rules: str = "any"
     """What counts as a kernel. `any`: whatever computes the right answer."""
     device: str
@@ -215,6 +178,7 @@ class Evaluation(Record):
             "protocol": self.protocol,
             "sizes": self.sizes,
             "device": self.device,
+            "math": self.math,
             "rules": self.rules,
             "outcome": self.outcome.value,
             "reason": self.reason,
@@ -224,6 +188,9 @@ class Evaluation(Record):
             "speedup_interval": list(self.timing.interval) if self.timing else None,
             "reference_ms": self.timing.reference_ms if self.timing else None,
             "candidate_ms": self.timing.candidate_ms if self.timing else None,
+            "device_reference_ms": self.timing.device_reference_ms if self.timing else None,
+            "device_candidate_ms": self.timing.device_candidate_ms if self.timing else None,
+            "launch_bound": self.timing.launch_bound if self.timing else None,
             "samples": len(self.timing.candidate_samples_ms) if self.timing else 0,
             "counts": self.counts,
             "trivial": list(self.trivial),

@@ -188,7 +188,7 @@ class _Examined:
             except ProblemError as error:
                 self._broken.append(f"{protocol.name}, {size}: {error}")
                 return
-        self._protocols[protocol.name] = protocol.digest
+        self._protocols[protocol.name] = protocol.judgement_digest
         self._trivial[protocol.name] = _merged(each.trivial for each in weighed)
         self._shortcuts[protocol.name] = _merged(each.shortcuts for each in weighed)
         if protocol.parameters.initialisation == "randomised":

@@ -1,0 +1,135 @@
+"""The timed calls of both sides, and the times that follow from the parent's clock and the workers' words."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from dataclasses import dataclass, field
+
+from kernelgauge.config import TimingRules
+from kernelgauge.timing.ratio import Ratio, median_deviation, of_means, of_rounds, paired, standard_error_of_median
+
+NS_PER_MS = 1e6
+_UNRESOLVED = 10.0
+# Copies within so many standard deviations of the reference's are its usual scatter.
+_SCATTER = 4.0
+# Beyond this share of samples at the floor, the interval says that the calls were too short to tell apart.
+_TOO_SHORT = 0.1
+# What two honest sides may differ by between a call and the message about it, on a GPU.
+_HONEST_GAP_NS = 5000.0
+_GAP_ERRORS = 3.0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One timed call, in nanoseconds on the parent's clock; `forward_ns` is the worker's own word."""
+
+    computed_ns: int
+    copy_ns: int
+    forward_ns: int
+
+
+@dataclass
+class Samples:
+    """Pairs of timed calls, in rounds.
+
+    On a CPU a time is the parent's bracket, less what messages cost the reference. On a GPU (`claims`) that is too
+    coarse for a short kernel: there a time is what the worker's events say, and the bracket has a veto. What the
+    candidate's brackets hold beyond its claims, more than the reference's do, is added to its times.
+    """
+
+    claims: bool = False
+    reference: list[Sample] = field(default_factory=list)
+    candidate: list[Sample] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    """Number of pairs at the end of each finished round."""
+
+    def rounds(self) -> list[int]:
+        """Pairs in each finished round."""
+        return [end - start for start, end in itertools.pairwise([0, *self.ends])]
+
+    def drop_last(self) -> None:
+        """Forget the pair taken last."""
+        self.reference.pop()
+        self.candidate.pop()
+
+    def overheads(self) -> list[float]:
+        """Message time inside each reference bracket, in nanoseconds."""
+        return _gaps(self.reference)
+
+    def late_work_ns(self, samples: list[Sample]) -> list[float]:
+        """Per call, what its copy took beyond the reference's median, where usual scatter does not explain it."""
+        copies = [own.copy_ns for own in self.reference]
+        usual = statistics.median(copies)
+        explained = usual + _SCATTER * 1.4826 * median_deviation(copies)
+        return [sample.copy_ns - usual if sample.copy_ns > explained else 0.0 for sample in samples]
+
+    def excess_ns(self) -> float:
+        """What the candidate's brackets hold beyond its claims, less what the reference's do; 0 if that is usual."""
+        excess = statistics.median(_gaps(self.candidate)) - statistics.median(_gaps(self.reference))
+        return excess if self.claims and excess > self._unnoticed_ns() else 0.0
+
+    def _unnoticed_ns(self) -> float:
+        """The largest excess that could be chance, or the honest difference of two programs."""
+        errors = [standard_error_of_median(_gaps(side)) for side in (self.reference, self.candidate)]
+        return max(_GAP_ERRORS * math.hypot(*errors), _HONEST_GAP_NS)
+
+    def milliseconds(self) -> tuple[list[float], list[float]]:
+        """Times of both sides, one per call."""
+        return self._claimed() if self.claims else self._bracketed()
+
+    def _claimed(self) -> tuple[list[float], list[float]]:
+        excess = self.excess_ns()
+        late = self.late_work_ns(self.candidate)
+        own = [max(sample.forward_ns, 1) / NS_PER_MS for sample in self.reference]
+        theirs = zip(self.candidate, late, strict=True)
+        return own, [(max(sample.forward_ns, 1) + excess + more) / NS_PER_MS for sample, more in theirs]
+
+    def _bracketed(self) -> tuple[list[float], list[float]]:
+        """Brackets and late work, less the overhead; never below its jitter, which bounds what can be told from
+        nothing."""
+        overhead, floor = statistics.median(self.overheads()), self.jitter_ns()
+        times = []
+        for samples in (self.reference, self.candidate):
+            whole = zip(samples, self.late_work_ns(samples), strict=True)
+            brackets = (sample.computed_ns + late - overhead for sample, late in whole)
+            times.append([max(bracket, floor) / NS_PER_MS for bracket in brackets])
+        return times[0], times[1]
+
+    def jitter_ns(self) -> float:
+        """Median absolute deviation of the overhead: the shortest time that can be told from nothing."""
+        return max(median_deviation(self.overheads()), 1000.0)
+
+    def too_short(self) -> bool:
+        """Whether many calls took no longer than the jitter of a message."""
+        least = statistics.median(self.overheads()) + self.jitter_ns()
+        samples = self.reference + self.candidate
+        return sum(sample.computed_ns <= least for sample in samples) > _TOO_SHORT * len(samples)
+
+    def ratio(self, rules: TimingRules, final: bool) -> Ratio:
+        """The ratio with an interval that holds all we know: scatter, resolution, and the overhead's own error.
+
+        The scatter between rounds, and what a worker could have kept to itself, count only at the end (`final`).
+        """
+        reference, candidate = self.milliseconds()
+        estimate = (paired if rules.interleaved else of_means)(reference, candidate, rules.confidence)
+        if final and rules.interleaved and len(self.ends) > 1:
+            estimate = estimate.covering(of_rounds(reference, candidate, self.rounds(), rules.confidence))
+        if self.claims:
+            estimate = estimate.widened(rules.resolution)
+            if not (final and rules.interleaved):
+                return estimate
+            unnoticed = self._unnoticed_ns() / NS_PER_MS / statistics.median(candidate)
+            return estimate.widened(unnoticed / (1 + unnoticed), 0.0)
+        if self.too_short():
+            return estimate.widened(1 - 1 / _UNRESOLVED, _UNRESOLVED - 1)
+        # An error of the overhead shifts every sample of both sides alike: sampling more does not average it out.
+        error_ms = standard_error_of_median(self.overheads()) / NS_PER_MS
+        shift = 2 * error_ms * abs(1 / statistics.median(candidate) - 1 / statistics.median(reference))
+        return estimate.widened(max(rules.resolution, min(shift, 0.99)))
+
+
+def _gaps(samples: list[Sample]) -> list[float]:
+    """What each bracket holds beyond the worker's own word, in nanoseconds."""
+    return [sample.computed_ns - sample.forward_ns for sample in samples]

@@ -1,0 +1,79 @@
+"""How long it took: paired samples of reference and candidate, their ratio, and the state of the GPU meanwhile."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from kernelgauge.schema.base import Record
+
+
+class GpuState(Record):
+    """What the driver said of the GPU between the timed calls."""
+
+    sm_mhz: tuple[int, int, int]
+    """Lowest, median and highest clock of the multiprocessors."""
+    memory_mhz: int
+    power_watts: float
+    """Median."""
+    temperature: int
+    """Highest, in degrees Celsius."""
+    throttled: int = Field(default=0, ge=0)
+    """Pairs dropped because the GPU was slowed down by heat or by its power supply."""
+    power_capped: int = Field(default=0, ge=0)
+    """Pairs kept while the power limit held the clock down: both sides feel it alike."""
+
+
+class Timing(Record):
+    """Paired samples of reference and candidate, and the ratio they support."""
+
+    clock: str
+    """Which clock decided, for instance `parent` (monotonic clock of the trusted process)."""
+    reference_ms: float
+    """Typical time of one reference call: median under `strict`, mean under `v0.1`."""
+    candidate_ms: float
+    """Typical time of one candidate call."""
+    speedup: float
+    """Point estimate of reference time over candidate time."""
+    interval: tuple[float, float]
+    """Confidence interval of `speedup`."""
+    confidence: float
+    overhead_ms: float
+    """Message time inside the bracket, calibrated on the reference and already subtracted."""
+    late_work_ms: float = 0.0
+    """Mean time of what the candidate did after saying that it had computed, beyond a copy; in its samples."""
+    reference_samples_ms: tuple[float, ...]
+    candidate_samples_ms: tuple[float, ...]
+    rounds: tuple[int, ...] = ()
+    """Pairs taken by each fresh pair of processes, in order."""
+    timer: str = "host_time"
+    """How a worker timed its own calls; see `timing.timers`."""
+    excess_ms: float = 0.0
+    """What the parent's clock saw of the candidate beyond the worker's own word and what messages cost; in its
+    samples."""
+    device_reference_ms: float | None = None
+    """Median of a call whose kernels all wait in the queue before the first starts. The worker's word."""
+    device_candidate_ms: float | None = None
+    launch_bound: bool = False
+    """Whether launching took a good part of a call on one side at least."""
+    gpu: GpuState | None = None
+    stopped: Literal["precise", "budget", "fixed"]
+    """Why sampling ended: interval narrow enough, time or sample budget spent, or a fixed count."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Timing:
+        low, high = self.interval
+        if not (0 < low <= self.speedup <= high and math.isfinite(high)):
+            raise ValueError(f"speedup {self.speedup} is not inside its interval ({low}, {high})")
+        if not self.reference_samples_ms or not self.candidate_samples_ms:
+            raise ValueError("a timing needs its raw samples")
+        if self.rounds and sum(self.rounds) != len(self.reference_samples_ms):
+            raise ValueError("the rounds must add up to the samples")
+        if (self.device_reference_ms is None) != (self.device_candidate_ms is None):
+            raise ValueError("device time is measured on both sides or on neither")
+        times = (self.reference_ms, self.candidate_ms, *self.reference_samples_ms, *self.candidate_samples_ms)
+        if not all(0 < time < math.inf for time in times):
+            raise ValueError("a time must be above zero and finite")
+        return self
