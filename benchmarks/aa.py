@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from numpy import quantile as quantiles
+
 from kernelgauge import __version__
 from kernelgauge.config import load_protocol
 from kernelgauge.problems.catalogue import select
@@ -67,10 +69,15 @@ def row(record: Evaluation) -> dict[str, Any]:
             "reference_ms": timing.reference_ms,
             "device_reference_ms": timing.device_reference_ms,
             "excess_ms": timing.excess_ms,
+            "unnoticed_ms": timing.unnoticed_ms,
             "overhead_ms": timing.overhead_ms,
         }
         found |= {name: None if value is None else round(value, 5) for name, value in rounded.items()}
         found |= {"standing": record.standing, "pairs": len(timing.reference_samples_ms), "stopped": timing.stopped}
+        found["quantiles_ms"] = [
+            [round(float(value), 5) for value in quantiles(samples, [0.05, 0.25, 0.5, 0.75, 0.95])]
+            for samples in (timing.reference_samples_ms, timing.candidate_samples_ms)
+        ]
         found |= {"launch_bound": timing.launch_bound, "gpu": timing.gpu.model_dump() if timing.gpu else None}
     return found | {"notes": record.notes, "seconds": record.seconds}
 

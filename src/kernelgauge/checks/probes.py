@@ -19,7 +19,7 @@ def _typical(tensor: torch.Tensor) -> float | int:
     """One number to stand for a whole output: its mean, or its first element where numbers are labels."""
     if tensor.numel() == 0:
         return 0
-    return float(tensor.double().mean()) if tensor.is_floating_point() else int(tensor.flatten()[0].real)
+    return float(tensor.mean(dtype=torch.float64)) if tensor.is_floating_point() else int(tensor.flatten()[0].real)
 
 
 def _fits(answer: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> bool:
@@ -38,6 +38,7 @@ class Probes:
         self._refused: set[str] = set()
         self._accepted: set[str] = set()
         self._previous: list[torch.Tensor] | None = None
+        self._typical: list[float | int] | None = None
 
     def see(self, expected: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], accepts: Accepts) -> None:
         """Try every probe that none has refused against one more trial.
@@ -52,8 +53,9 @@ class Probes:
             if answer is not None:
                 passes = _fits(answer, expected) and accepts(answer)
                 (self._accepted if passes else self._refused).add(name)
+        self._typical = [_typical(tensor) for tensor in expected]
         # A full-size output may take gigabytes: kept only while somebody may still answer with it.
-        needed = {"constant", "replay"} & set(self._names) - self._refused
+        needed = "replay" in self._names and "replay" not in self._refused
         self._previous = [tensor.clone() for tensor in expected] if needed else None
 
     def survivors(self) -> set[str]:
@@ -63,14 +65,15 @@ class Probes:
     def _answer(
         self, name: str, expected: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor]
     ) -> list[torch.Tensor] | None:
-        if name == "zeros":
-            return [torch.zeros_like(tensor) for tensor in expected]
-        if name == "ones":
-            return [torch.ones_like(tensor) for tensor in expected]
+        if name in ("zeros", "ones"):
+            return [_filled(tensor, int(name == "ones")) for tensor in expected]
         if name.startswith("input "):
             return [inputs[int(name.removeprefix("input "))] for _ in expected]
-        if self._previous is None:
-            return None
-        if name == "replay":
+        if name == "replay" or self._typical is None:
             return self._previous
-        return [torch.full_like(tensor, _typical(old)) for tensor, old in zip(expected, self._previous, strict=True)]
+        return [_filled(tensor, value) for tensor, value in zip(expected, self._typical, strict=True)]
+
+
+def _filled(like: torch.Tensor, value: float | int) -> torch.Tensor:
+    """A tensor of one value in every place, in the memory of one element."""
+    return torch.full((), value, dtype=like.dtype, device=like.device).expand(like.shape)

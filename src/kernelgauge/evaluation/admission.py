@@ -134,7 +134,7 @@ class Weighing:
             if any(found.rms > _NO_EFFECT for found in distances(exact, facts.truth)):
                 self._idle.discard(name)
             given = not changed and name != shortcut and self._reference.randomise
-            if not given and accepts([part.to(due.dtype) for part, due in zip(exact, facts.answer, strict=True)]):
+            if not given and accepts(exact):
                 self._lucky.add(shortcut)
             elif shortcut in self._alive:
                 self._alive.remove(shortcut)

@@ -19,7 +19,9 @@ from kernelgauge.hardware import device_index
 
 _OUT_OF_MEMORY = 2
 _LAZY_PEER_ACCESS = 1
-_GRANULE = 4096
+# The driver packs smaller allocations into blocks of this size, and a handle opens the whole block: a worker would
+# see its neighbours, expected outputs among them.
+_GRANULE = 2**21
 
 
 class _Handle(ctypes.Structure):

@@ -20,14 +20,16 @@ from kernelgauge.evaluation import judge
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.samples import NS_PER_MS, Sample, Samples
 from kernelgauge.evaluation.side import Failure, Side
+from kernelgauge.hardware import device_index
 from kernelgauge.schema import Outcome, Timing
 from kernelgauge.timing.cache_flush import CacheFlush
 from kernelgauge.timing.clocks import GpuClocks, Reading, summary
+from kernelgauge.timing.cores import keeping_off, launch_core
 from kernelgauge.timing.ratio import Ratio
 from kernelgauge.timing.stopping import Why, finished
 
 # Calls of each side from which its device time is taken, and their warm-ups.
-_DEVICE_CALLS = (2, 20)
+_DEVICE_CALLS = (2, 10)
 # A call is launch-bound if its kernels would take less than this share of it.
 _BUSY = 0.8
 _MOST_THROTTLED = 50
@@ -71,6 +73,7 @@ class Measurement:
         self._samples = Samples(claims=on_gpu)
         self._flush = CacheFlush(device)
         self._clocks = GpuClocks(device) if on_gpu else None
+        self._core = launch_core(device_index(device)) if on_gpu else None
         self._readings: list[Reading] = []
         self._device_ms: tuple[float, float] | None = None
         self._seconds = 0.0
@@ -90,7 +93,8 @@ class Measurement:
         self._eager = eager
         share = number / self.rules.processes
         if self.rules.interleaved:
-            self._stopped = self._interleaved(reference, candidate, started, share)
+            with keeping_off(self._core):
+                self._stopped = self._interleaved(reference, candidate, started, share)
         elif self._device == "cpu":
             self._stopped = self._one_after_the_other(reference, candidate, started, share)
         else:
@@ -124,9 +128,11 @@ class Measurement:
             reference.draw("own")
             self._pair(reference, candidate, Samples())
             _verify(reference, candidate, self._eager, f"warm-up {warmup + 1}")
-        if self._device == "cpu":
-            for side in (reference.side, candidate):
+        for side in (reference.side, candidate):
+            if self._device == "cpu":
                 side.process.spread_threads()
+            elif self._core is not None:
+                side.process.pin(self._core)
         drawn = False
         looked = 0
         while True:
@@ -227,6 +233,7 @@ class Measurement:
             overhead_ms=statistics.median(samples.overheads()) / NS_PER_MS,
             late_work_ms=statistics.fmean(samples.late_work_ns(samples.candidate)) / NS_PER_MS,
             excess_ms=samples.excess_ns() / NS_PER_MS,
+            unnoticed_ms=samples.unnoticed_ns() / NS_PER_MS,
             device_reference_ms=device_ms[0] if device_ms else None,
             device_candidate_ms=device_ms[1] if device_ms else None,
             launch_bound=device_ms is not None

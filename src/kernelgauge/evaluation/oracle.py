@@ -102,6 +102,11 @@ class Oracle:
         (self.regions[name],) = opened(regions, descriptors or [], str(self.device))
         return {"event": "staged"}
 
+    def detach(self, name: str) -> dict[str, Any]:
+        """Close a region, so that its memory can be given back."""
+        self.regions.pop(name).close()
+        return {"event": "staged"}
+
     def draw(self, seed: int, variant: str) -> dict[str, Any]:
         """Draw the arguments of one call and write the tensors into the first region."""
         specs = self._place(self._drawn(seed), variant)
@@ -188,11 +193,6 @@ class Oracle:
             torch.cuda.synchronize()
             if torch.cuda.memory_reserved() > _KEPT_BYTES:
                 torch.cuda.empty_cache()
-
-    def warm(self, device: str) -> dict[str, Any]:
-        """Start the device while the parent is busy with something else."""
-        torch.empty(1, device=device)
-        return {"event": "staged"}
 
     def _raise_precision(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):

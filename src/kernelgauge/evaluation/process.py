@@ -203,6 +203,11 @@ class WorkerProcess:
                 for thread, core in zip(others, cores[1:], strict=False):
                     os.sched_setaffinity(thread, {core})
 
+    def pin(self, core: int) -> None:
+        """Keep the main thread on this core, and threads it starts from now on; those it has stay where they are."""
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(self._pid, {core})
+
     def kill(self) -> None:
         """End the worker now; inside a process namespace all it started ends with it."""
         self._killed = True

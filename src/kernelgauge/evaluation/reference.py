@@ -228,6 +228,18 @@ class Reference:
         claim = self._tell("imitate", "done", seed=self.call_seed, shortcut=shortcut)
         return self._shortcut.tensors(specs), bool(claim.data["changed"])
 
+    def forget_shortcuts(self) -> None:
+        """Give back the memory that `imitate` has taken."""
+        if self._shortcut is not None:
+            self._tell("detach", "staged", name="shortcut")
+            self._shortcut.close()
+            self._shortcut = None
+
+    @property
+    def bytes_per_call(self) -> int:
+        """Bytes of the inputs and outputs of one call."""
+        return size_of(self.expected) + self.master.size
+
     def given(self) -> list[torch.Tensor]:
         """The tensors among the inputs just drawn."""
         specs = [TensorSpec(**argument["tensor"]) for argument in self.arguments if "tensor" in argument]

@@ -16,8 +16,8 @@ _UNRESOLVED = 10.0
 _SCATTER = 4.0
 # Beyond this share of samples at the floor, the interval says that the calls were too short to tell apart.
 _TOO_SHORT = 0.1
-# What two honest sides may differ by between a call and the message about it, on a GPU.
-_HONEST_GAP_NS = 5000.0
+# What two honest processes may differ by between a call and the message about it, as a share of that; 0.16 was seen.
+_HONEST_GAP = 0.25
 _GAP_ERRORS = 3.0
 
 
@@ -68,12 +68,17 @@ class Samples:
     def excess_ns(self) -> float:
         """What the candidate's brackets hold beyond its claims, less what the reference's do; 0 if that is usual."""
         excess = statistics.median(_gaps(self.candidate)) - statistics.median(_gaps(self.reference))
-        return excess if self.claims and excess > self._unnoticed_ns() else 0.0
+        return excess if self.claims and excess > self.unnoticed_ns() else 0.0
 
-    def _unnoticed_ns(self) -> float:
-        """The largest excess that could be chance, or the honest difference of two programs."""
+    def unnoticed_ns(self) -> float:
+        """What a worker could keep to itself in a call: the largest excess that is chance, or seen between processes.
+
+        0 where the parent's clock decides.
+        """
+        if not self.claims:
+            return 0.0
         errors = [standard_error_of_median(_gaps(side)) for side in (self.reference, self.candidate)]
-        return max(_GAP_ERRORS * math.hypot(*errors), _HONEST_GAP_NS)
+        return max(_GAP_ERRORS * math.hypot(*errors), _HONEST_GAP * statistics.median(self.overheads()))
 
     def milliseconds(self) -> tuple[list[float], list[float]]:
         """Times of both sides, one per call."""
@@ -110,18 +115,14 @@ class Samples:
     def ratio(self, rules: TimingRules, final: bool) -> Ratio:
         """The ratio with an interval that holds all we know: scatter, resolution, and the overhead's own error.
 
-        The scatter between rounds, and what a worker could have kept to itself, count only at the end (`final`).
+        The scatter between rounds is known only at the end (`final`).
         """
         reference, candidate = self.milliseconds()
         estimate = (paired if rules.interleaved else of_means)(reference, candidate, rules.confidence)
         if final and rules.interleaved and len(self.ends) > 1:
             estimate = estimate.covering(of_rounds(reference, candidate, self.rounds(), rules.confidence))
         if self.claims:
-            estimate = estimate.widened(rules.resolution)
-            if not (final and rules.interleaved):
-                return estimate
-            unnoticed = self._unnoticed_ns() / NS_PER_MS / statistics.median(candidate)
-            return estimate.widened(unnoticed / (1 + unnoticed), 0.0)
+            return estimate.widened(rules.resolution)
         if self.too_short():
             return estimate.widened(1 - 1 / _UNRESOLVED, _UNRESOLVED - 1)
         # An error of the overhead shifts every sample of both sides alike: sampling more does not average it out.

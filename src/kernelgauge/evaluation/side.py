@@ -219,6 +219,11 @@ class Side:
         self.outputs.bytes.view(torch.int64).fill_(secrets.randbits(62))
         self.wait()
 
+    def let_go(self) -> None:
+        """Give back device memory that the parent's own arithmetic has used: workers need the room."""
+        if self._device != "cpu" and torch.cuda.is_initialized():
+            torch.cuda.empty_cache()
+
     def wait(self) -> None:
         """Wait until the device has done what the parent asked of it."""
         if self._device != "cpu":
@@ -317,5 +322,4 @@ class Side:
             if region is not None:
                 region.close()
         self.inputs = self.outputs = None
-        if self._device != "cpu" and torch.cuda.is_initialized():
-            torch.cuda.empty_cache()  # the next evaluation's workers need the room
+        self.let_go()

@@ -30,6 +30,8 @@ from kernelgauge.evaluation.side import Failure, Side, Source, WorkerKilled
 from kernelgauge.schema import Candidate, Environment, Evaluation, Outcome, Problem, Timing
 
 _ATTEMPTS = 2
+# Bytes of one call's inputs and outputs from which admission is not learnt beside a candidate.
+_LARGE = 2**32
 # Of weights and inputs, until they tell the work from an answer without it.
 _DRAWS = 3
 # What a candidate that constructs in another order can look like under the seed route.
@@ -257,13 +259,17 @@ class Supervisor:
         asked = (job.problem, job.protocol, job.device, job.environment)
         known = self._admissions.known(*asked)
         with self._both_sides(job) as (reference, candidate):
-            weighing = Weighing(reference, precisions(job.protocol)) if known is None else None
+            alone = reference.bytes_per_call > _LARGE  # beside a candidate, memory may not suffice for that too
+            weighing = Weighing(reference, precisions(job.protocol)) if known is None and not alone else None
             excluded = job.protocol.score.weak_problems == "excluded"
             with job.stage("check"):
                 checked = check(reference, candidate, excluded and not known, weighing)
+                candidate.let_go()
             if weighing is not None:
                 known = self._admissions.keep(weighing, *asked)
-            job.trivial = _with_recorded(job.problem, job.protocol, known or ())
+                reference.forget_shortcuts()
+            if known is not None:
+                job.trivial = _with_recorded(job.problem, job.protocol, known)
             if job.trivial:
                 checked.blind = ()  # the problem does not count anyway: other draws would not change that
             if rounds is not None and checked.failure is None and not checked.blind:

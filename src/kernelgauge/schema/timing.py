@@ -53,6 +53,8 @@ class Timing(Record):
     excess_ms: float = 0.0
     """What the parent's clock saw of the candidate beyond the worker's own word and what messages cost; in its
     samples."""
+    unnoticed_ms: float = 0.0
+    """What a worker could have kept to itself in each call without the parent's clock noticing."""
     device_reference_ms: float | None = None
     """Median of a call whose kernels all wait in the queue before the first starts. The worker's word."""
     device_candidate_ms: float | None = None
