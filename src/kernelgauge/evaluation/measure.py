@@ -76,6 +76,7 @@ class Measurement:
         self._core = launch_core(device_index(device)) if on_gpu else None
         self._readings: list[Reading] = []
         self._device_ms: tuple[float, float] | None = None
+        self._reference_first = True
         self._seconds = 0.0
         self._stopped: Why = "budget"
 
@@ -116,10 +117,14 @@ class Measurement:
         return Sample(call.computed_ns, call.copy_ns, call.claim.forward_ns)
 
     def _pair(self, reference: Reference, candidate: Side, samples: Samples) -> None:
-        """Time both sides once, in random order, on the same fresh inputs."""
+        """Time both sides once on the same fresh inputs; the order is random, and every second time the opposite."""
         reference.rest()
+        if len(samples.reference) % 2 == 0:
+            self._reference_first = bool(secrets.randbits(1))
+        else:
+            self._reference_first = not self._reference_first
         turns = [(reference.side, samples.reference), (candidate, samples.candidate)]
-        for side, taken in turns if secrets.randbits(1) else reversed(turns):
+        for side, taken in turns if self._reference_first else reversed(turns):
             taken.append(self._timed(side, reference))
 
     def _interleaved(self, reference: Reference, candidate: Side, started: float, share: float) -> Why:
@@ -145,11 +150,13 @@ class Measurement:
                 _verify(reference, candidate, self._eager, f"timed call {count}")
             if self._drop_if_slowed_down():
                 continue
+            if samples.claims and count % 2:
+                continue  # half a block
             ratio: Ratio | None = None
             if count >= rules.min_samples * share and count >= looked * _LOOK_AGAIN:
                 ratio, looked = samples.ratio(rules, final=False), count
             seconds = self._seconds + time.monotonic() - started
-            if why := finished(rules, count, seconds, ratio, rules.resolution, share):
+            if why := finished(rules, count, seconds, ratio, 0.0 if samples.claims else rules.resolution, share):
                 return why
 
     def _drop_if_slowed_down(self) -> bool:
@@ -159,7 +166,7 @@ class Measurement:
         reading = self._clocks.read()
         self._readings.append(reading)
         if reading.slowed_down:
-            self._samples.drop_last()
+            self._samples.drop_block()
             if sum(each.slowed_down for each in self._readings) > _MOST_THROTTLED:
                 state = f"{reading.sm_mhz} MHz at {reading.temperature} degrees, reasons {reading.reasons:#x}"
                 raise MachineError(f"the GPU is slowed down by heat or its power supply and stays so: {state}")
@@ -219,8 +226,10 @@ class Measurement:
         rules, samples = self.rules, self._samples
         ratio = samples.ratio(rules, final=True)
         reference_ms, candidate_ms = samples.milliseconds()
-        typical = statistics.median if rules.interleaved else statistics.fmean
-        calls_ms = (typical(reference_ms), typical(candidate_ms))
+        if rules.interleaved:
+            calls_ms = [statistics.median(times) for times in samples.blocks()]
+        else:
+            calls_ms = [statistics.fmean(reference_ms), statistics.fmean(candidate_ms)]
         device_ms = self._device_ms
         return Timing(
             clock="parent",

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -21,6 +21,8 @@ from kernelgauge.evaluation.regions import Region, create, lay_out, size_of, tic
 from kernelgauge.evaluation.side import Failure, Side, Source, WorkerKilled
 from kernelgauge.evaluation.trusted import ReferenceRaised, ask
 from kernelgauge.schema import Outcome, Problem
+
+T = TypeVar("T")
 
 # Above this, the float64 run computed something else (other random draws), not the same thing more exactly.
 _SAME_COMPUTATION = 1e-2
@@ -137,8 +139,12 @@ class Reference:
         self._tell("attach", "staged", name=name, regions=messages, descriptors=descriptors)
 
     def _create(self, size: int) -> Region:
+        return self._reserve(lambda: create(size, self.device))
+
+    def _reserve(self, make: Callable[[], T]) -> T:
+        """Make something that needs memory of the device; raises ReferenceTooLarge where there is none."""
         try:
-            return create(size, self.device)
+            return make()
         except OutOfDeviceMemory as error:
             raise ReferenceTooLarge(f"problem {self.problem.key}: {error}; try smaller --sizes") from error
 
@@ -168,7 +174,7 @@ class Reference:
 
     def _learn_outputs(self) -> None:
         """One call of the reference without an output region: shapes and dtypes in the working precision."""
-        self._attach_side()
+        self._reserve(lambda: self.side.attach_inputs(self.master.size))
         self.draw("own")
         self.side.stage(self.arguments, self.master, self.call_seed)
         claim = self.side.call().claim
@@ -178,18 +184,12 @@ class Reference:
             )
         shapes = [(spec.shape, spec.dtype) for spec in claim.tensors]
         self.expected = lay_out(shapes)
-        self._attach_side()
+        self._reserve(lambda: self.side.attach_outputs(self.expected))
         if self.precise:
             outputs, truth = self.answer(), self.truth()
             same = max(_SAME_COMPUTATION, _SAME_IN_ROUNDOFFS * roundoff(self.math))
             if any(found.rms > same for found in distances(outputs, truth)):
                 self._without_float64("the float64 run draws other random numbers")
-
-    def _attach_side(self) -> None:
-        try:
-            self.side.attach(self.master.size, self.expected)
-        except OutOfDeviceMemory as error:
-            raise ReferenceTooLarge(f"problem {self.problem.key}: {error}; try smaller --sizes") from error
 
     def draw(self, variant: str) -> None:
         """Draw the inputs of the next call into `master`."""

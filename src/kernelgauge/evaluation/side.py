@@ -176,30 +176,37 @@ class Side:
         if warm.event == "failed":
             raise MachineError(f"a worker could not start {self._device}: {last_line(warm.message)}")
 
-    def attach(self, input_bytes: int, expected: Sequence[TensorSpec]) -> None:
-        """Share input and output regions with the worker.
+    def attach_inputs(self, size: int) -> None:
+        """Share a region of so many bytes for inputs with the worker.
 
         Raises:
-            Failure: the worker cannot open them.
-            OSError, OutOfDeviceMemory: there is no memory for them.
+            Failure: the worker cannot open it.
+            OSError, OutOfDeviceMemory: there is no memory for it.
         """
-        self._forget_regions()
+        self.inputs = create(size, self._device)
+        self._hand_over("inputs", self.inputs)
+
+    def attach_outputs(self, expected: Sequence[TensorSpec]) -> None:
+        """Share a region for these outputs with the worker; raises as `attach_inputs` does."""
         self.expected = list(expected)
-        self.inputs = create(input_bytes, self._device)
         self.outputs = create(size_of(self.expected), self._device)
         self.views = self.outputs.tensors(self.expected)
         try:
             self.kept = self.views if self._trusted else [torch.empty_like(view) for view in self.views]
         except torch.OutOfMemoryError as error:
             raise OutOfDeviceMemory(str(error).splitlines()[0]) from error
-        messages, descriptors = tickets([self.inputs, self.outputs])
+        self._hand_over("outputs", self.outputs, expected=[spec.model_dump() for spec in self.expected])
+
+    def _hand_over(self, name: str, region: Region, **fields: Any) -> None:
+        messages, descriptors = tickets([region])
         self.ask(
             "attach",
             self._limits.load_seconds,
             "staged",
-            descriptors=descriptors,
+            name=name,
             regions=messages,
-            expected=[spec.model_dump() for spec in self.expected],
+            descriptors=descriptors,
+            **fields,
         )
 
     def stage(self, arguments: list[Any], master: Region, seed: int, stop: bool = False) -> None:
@@ -214,9 +221,10 @@ class Side:
         self.ask("stage", self._limits.call_seconds, "staged", arguments=arguments, seed=seed)
         if stop:
             self.process.freeze()
-        assert self.inputs is not None and self.outputs is not None
+        assert self.inputs is not None
         self.inputs.bytes.copy_(master.bytes[: self.inputs.size])
-        self.outputs.bytes.view(torch.int64).fill_(secrets.randbits(62))
+        if self.outputs is not None:
+            self.outputs.bytes.view(torch.int64).fill_(secrets.randbits(62))
         self.wait()
 
     def let_go(self) -> None:

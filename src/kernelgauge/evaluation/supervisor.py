@@ -207,7 +207,8 @@ class Supervisor:
             open_candidate(reference)
         job.walls = candidate.process.walls
         try:
-            candidate.attach(reference.master.size, reference.expected)
+            candidate.attach_inputs(reference.master.size)
+            candidate.attach_outputs(reference.expected)
         except OutOfDeviceMemory as error:
             raise Failure(Outcome.OUT_OF_MEMORY, f"inputs and outputs: {error}") from error
         return reference, candidate

@@ -110,7 +110,6 @@ class Bench:
         self.device = torch.device("cpu")
         self.dtype = torch.float32
         self.inputs: Region | None = None
-        self.outputs: Region | None = None
         self.targets: list[torch.Tensor] = []
         self.arguments: list[Any] = []
         self.previous: list[torch.Tensor] = []
@@ -149,10 +148,18 @@ class Bench:
         return {"event": "staged"}
 
     def attach(
-        self, regions: list[dict[str, Any]], expected: list[dict[str, Any]], descriptors: list[int] | None = None
+        self,
+        name: str,
+        regions: list[dict[str, Any]],
+        descriptors: list[int] | None = None,
+        expected: list[dict[str, Any]] | None = None,
     ) -> dict[str, Any]:
-        self.inputs, self.outputs = opened(regions, descriptors or [], str(self.device))
-        self.targets = self.outputs.tensors([TensorSpec(**spec) for spec in expected])
+        """Open the region `inputs` or `outputs`, once: the parent cannot free what is still open here."""
+        (region,) = opened(regions, descriptors or [], str(self.device))
+        if name == "inputs":
+            self.inputs = region
+        else:
+            self.targets = region.tensors([TensorSpec(**spec) for spec in expected or []])
         return {"event": "staged"}
 
     def stage(self, arguments: list[Any], seed: int) -> dict[str, Any]:
