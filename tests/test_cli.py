@@ -54,7 +54,7 @@ FIELDS = {
     *("problem", "backend", "protocol", "sizes", "device", "outcome", "reason", "speedup", "speedup_interval"),
     *("reference_ms", "candidate_ms", "rules"),
 }
-VERBS = ("eval", "run", "reeval", "report", "doctor", "build", "guide", "problems")
+VERBS = ("eval", "profile", "run", "reeval", "report", "doctor", "build", "guide", "problems")
 SMALL = "--sizes small --device cpu"
 
 
@@ -168,6 +168,10 @@ WRONG_USE = [
     ("eval 1/19", "missing argument 'file'"),
     ("evaluate 1/19 relu.py", "evaluate"),
     ("eval ref.py good.py --sizes small", "'small' does not apply"),
+    ("profile 1/999", "no problem is called '1/999'"),
+    ("profile 1/19 gone.py", "gone.py does not exist"),
+    ("profile 1/19 relu.py --backend cuda --device cpu", "cuda does not run on cpu"),
+    ("profile raises.py --device cpu", "mat1 and mat2"),
     ("run --contestant nobody --out out", "unknown contestant 'nobody'"),
     ("run --contestant nobody.here:Me --out out", "nobody"),
     ("run --contestant :Me --out out", ":Me"),

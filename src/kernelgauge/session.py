@@ -15,13 +15,14 @@ from kernelgauge.errors import BackendMissing, CandidateError, ProblemError, Usa
 from kernelgauge.evaluation import examination
 from kernelgauge.evaluation.admission import Admissions, Weighed, weigh
 from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.evaluation.profiling import Profiler
 from kernelgauge.evaluation.supervisor import Job, Supervisor
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import Done, LocalExecutor, Task, devices_of
 from kernelgauge.generation.contestant import Contestant
 from kernelgauge.hardware import environment
 from kernelgauge.problems.loader import load_problem, sizes_within
-from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, RunHeader, Sizes
+from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, Profile, RunHeader, Sizes
 
 if TYPE_CHECKING:
     from kernelgauge.store.run import Run
@@ -52,9 +53,7 @@ class Session:
         Raises:
             BackendMissing: the candidate's backend cannot run on this device here.
         """
-        reason = backend_named(candidate.backend).missing(device)
-        if reason is not None:
-            raise BackendMissing(f"problem {problem.key}: {reason}")
+        _check_backend(problem, candidate.backend, device)
         return Job(problem, candidate, protocol, device, self.environment)
 
     def evaluate(
@@ -83,20 +82,41 @@ class Session:
         """
         if not isinstance(problem, Problem):
             problem = load_problem(problem, sizes=sizes)
-        try:
-            size = len(source.encode())
-        except UnicodeEncodeError as error:
-            raise CandidateError(f"problem {problem.key}: the candidate is not text: {error}") from error
-        if size > _LARGEST_SOURCE:
-            raise CandidateError(f"problem {problem.key}: the candidate is larger than 1 MB")
-        candidate = Candidate(problem=problem.key, source=source, backend=backend or detect(source))
-        job = self.job(problem, candidate, load_protocol(protocol), device)
+        job = self.job(problem, _candidate(problem, source, backend), load_protocol(protocol), device)
         with self.leases.shared(device):
             self.supervisor.prepare(job)
         if timed or device != "cpu":
             with self.leases.exclusive(device):
                 self.supervisor.judge(job, timed)
         return self.supervisor.record(job)
+
+    def profile(
+        self,
+        problem: Problem | str | Path,
+        source: str | None = None,
+        *,
+        backend: str | None = None,
+        sizes: Sizes = "full",
+        device: str = "cpu",
+        counters: bool = True,
+        sealed: bool = True,
+    ) -> Profile:
+        """Where the time of a candidate's forward goes, or without `source` the reference's.
+
+        Args:
+            counters: whether to read the GPU's hardware counters too, where ncu is.
+            sealed: whether the candidate stays in its seal under ncu. Without it only a source that is trusted.
+
+        Raises:
+            UsageError, MachineError: as `evaluate`; what the candidate does wrong is in the record.
+        """
+        if not isinstance(problem, Problem):
+            problem = load_problem(problem, sizes=sizes)
+        candidate = None if source is None else _candidate(problem, source, backend)
+        _check_backend(problem, candidate.backend if candidate else "torch", device)
+        profiler = Profiler(self._zygote, self.supervisor.build, device, self.environment, counters, sealed)
+        with self.leases.exclusive(device):
+            return profiler.profile(problem, candidate)
 
     def describe(self, problem: Problem) -> dict[str, Any]:
         """Names, shapes, FLOPs and bytes of a problem, without its memory. Raises ProblemError if its code fails."""
@@ -185,6 +205,23 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _candidate(problem: Problem, source: str, backend: str | None) -> Candidate:
+    """A source as a candidate; raises CandidateError if it is not text or too large."""
+    try:
+        size = len(source.encode())
+    except UnicodeEncodeError as error:
+        raise CandidateError(f"problem {problem.key}: the candidate is not text: {error}") from error
+    if size > _LARGEST_SOURCE:
+        raise CandidateError(f"problem {problem.key}: the candidate is larger than 1 MB")
+    return Candidate(problem=problem.key, source=source, backend=backend or detect(source))
+
+
+def _check_backend(problem: Problem, backend: str, device: str) -> None:
+    reason = backend_named(backend).missing(device)
+    if reason is not None:
+        raise BackendMissing(f"problem {problem.key}: {reason}")
 
 
 def _check_same_texts(run: Run) -> None:

@@ -37,7 +37,7 @@ def evaluate(
 
     where = chosen_device(device)
     found = load_problem(problem, sizes=chosen_sizes(sizes, where, problem))
-    source = _standard_input() if str(file) == "-" else read_source(file)
+    source = standard_input() if str(file) == "-" else read_source(file)
     # These bring torch: a wrong name or file is refused seconds before that.
     from kernelgauge.cli.progress import working
     from kernelgauge.session import Session
@@ -53,7 +53,7 @@ def evaluate(
     raise typer.Exit(0 if record.passed else 1)
 
 
-def _standard_input() -> str:
+def standard_input() -> str:
     """The candidate from a pipe, as UTF-8 whatever the locale; raises CandidateError."""
     if sys.stdin is None:
         raise CandidateError("standard input is closed: there is no candidate to read from it")

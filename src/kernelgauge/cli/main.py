@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from kernelgauge import __version__
-from kernelgauge.cli import build, doctor, evaluate, problems, report, run
+from kernelgauge.cli import build, doctor, evaluate, problems, profile, report, run
 from kernelgauge.errors import KernelgaugeError
 
 _INTERRUPTED = 130
@@ -40,6 +40,7 @@ def root(
 
 
 app.command("eval")(evaluate.evaluate)
+app.command("profile")(profile.profile)
 app.command("run")(run.run)
 app.command("reeval")(run.reeval)
 app.command("report")(report.report)

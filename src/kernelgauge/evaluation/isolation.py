@@ -4,7 +4,7 @@
 returns the names of the walls that really stand; what a platform refuses is missing from that list and so from the
 record, never silently assumed:
 
-    network   own network namespace without any interface up
+    network   own network namespace without any interface up; under a profiler its loopback interface is
     pid       own process namespace: killing the worker kills all it started
     ipc       own System V and POSIX message namespace
     mount     own mount table with a fresh /proc
@@ -15,9 +15,11 @@ record, never silently assumed:
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import resource
 import signal
+import socket
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,6 +33,8 @@ _CLONE_NEWPID = 0x20000000
 _CLONE_NEWNET = 0x40000000
 _MS_REC_PRIVATE = 0x4000 | 0x40000
 _MS_NOSUID_NODEV_NOEXEC = 2 | 4 | 8
+_SIOCSIFFLAGS = 0x8914
+_IFF_UP = 1
 _PR_SET_PDEATHSIG = 1
 _PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
@@ -58,6 +62,12 @@ def leave_namespaces() -> list[str]:
     Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
     Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
     return ["network", "pid", "ipc"]
+
+
+def raise_loopback() -> None:
+    """Bring up the loopback interface of a network namespace just made: it reaches nothing but that namespace."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+        fcntl.ioctl(handle, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
 
 
 def _mount_own_proc() -> bool:
@@ -90,6 +100,11 @@ def _landlock(writable: Sequence[Path]) -> bool:
         os.close(ruleset)
 
 
+def allow_writing(writable: Sequence[Path]) -> bool:
+    """Put up the wall around files alone: writing only to these and to /dev/null; whether it stands."""
+    return _landlock([*writable, Path("/dev/null")])
+
+
 def _drop_privileges() -> None:
     """Give up every capability: inside a user namespace root could otherwise undo the mounts."""
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
@@ -99,12 +114,14 @@ def _drop_privileges() -> None:
     _libc.capset(header, bytes(24))
 
 
-def close_in(own_namespaces: bool, writable: Sequence[Path], memory_bytes: int | None, file_bytes: int) -> list[str]:
+def close_in(
+    own_namespaces: bool, writable: Sequence[Path] | None, memory_bytes: int | None, file_bytes: int
+) -> list[str]:
     """Put up the walls that belong to the worker itself; irrevocable.
 
     Args:
         own_namespaces: whether `leave_namespaces` worked in the process that forked this one.
-        writable: folders and device files the worker may write to.
+        writable: folders and device files the worker may write to; None leaves that wall to `allow_writing`.
         memory_bytes: limit on private memory (brk and private mappings); None leaves it open.
         file_bytes: limit on the size of any one file it writes.
     """
@@ -120,6 +137,6 @@ def close_in(own_namespaces: bool, writable: Sequence[Path], memory_bytes: int |
     if memory_bytes is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
     walls.append("limits")
-    if _landlock([*writable, Path("/dev/null")]):
+    if writable is not None and allow_writing(writable):
         walls.append("files")
     return walls

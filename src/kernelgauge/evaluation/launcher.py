@@ -17,7 +17,7 @@ from kernelgauge.evaluation.channel import receive, send
 from kernelgauge.evaluation.scratch import ScratchFolders
 from kernelgauge.hardware import memory_bytes, visible_devices
 
-Role = Literal["worker", "oracle", "examiner"]
+Role = Literal["worker", "oracle", "examiner", "counted"]
 
 KEEP_FREED_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**46)}
 """Environment under which freed memory stays with the process, as with the caching allocator on a GPU.
@@ -113,14 +113,14 @@ def fork_request(
         "threads": settings.threads,
         "preload": preload,
         "sealed": sealed,
-        "writable": [str(path) for path in (*writable, *_device_files(device))],
+        "writable": [str(path) for path in (*writable, *device_files(device))],
         "memory_bytes": _memory_limit(settings) if device == "cpu" and sealed else None,
         "file_bytes": int(settings.limits.file_gb * 2**30),
         "environment": _environment(settings, device, scratch, environment),
     }
 
 
-def _device_files(device: str) -> list[Path]:
+def device_files(device: str) -> list[Path]:
     """What a worker must be able to write to for its device to start: CUDA names its threads below /proc/self."""
     return [*sorted(Path("/dev").glob("nvidia*")), Path("/proc/self")] if device.startswith("cuda") else []
 

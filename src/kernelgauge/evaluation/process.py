@@ -73,7 +73,8 @@ class WorkerProcess:
     """One forked process, its scratch folder, and the channel to it; a context manager that leaves nothing behind.
 
     Args:
-        role: `worker` runs a candidate or the reference, `oracle` and `examiner` the problem's own trusted code.
+        role: `worker` runs a candidate or the reference, `counted` too, under a profiler; `oracle` and `examiner` run
+            the problem's own trusted code.
         environment: variables beside the scrubbed minimum; `{scratch}` in a value is replaced.
         sealed: whether the walls of `isolation` go up.
         writable: folders it may write to beside its scratch.
@@ -215,6 +216,14 @@ class WorkerProcess:
         if self._holder and self._exit is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._holder, signal.SIGKILL)
+
+    def finish(self, seconds: float) -> None:
+        """Hang up, and give the worker that long to end by itself; raises WorkerTimedOut if it does not."""
+        self._channel.shutdown(socket.SHUT_WR)
+        if self._exit is None and not _readable(self._status, seconds):
+            self.kill()
+            raise WorkerTimedOut
+        self._wait(1.0)
 
     def log(self) -> str:
         """The end of what the worker printed."""

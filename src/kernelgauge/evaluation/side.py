@@ -122,7 +122,7 @@ class Side:
         backend = backend_named(self._source.backend)
         environment = backend.environment(self._device, Path("{scratch}"))
         preload = backend.preload(self._source.text, self._device)
-        self.process = WorkerProcess(self._zygote, "worker", self._device, environment, preload=preload)
+        self.process = self._started(environment, preload)
         if self._device != "cpu":
             self.process.tell("warm", device=worker_device(self._device))
 
@@ -167,6 +167,10 @@ class Side:
             device=worker_device(self._device),
             state=state_path,
         )
+
+    def _started(self, environment: dict[str, str], preload: tuple[str, ...]) -> WorkerProcess:
+        """A process that answers as `evaluation.worker` does."""
+        return WorkerProcess(self._zygote, "worker", self._device, environment, preload=preload)
 
     def _await_warm(self) -> None:
         try:

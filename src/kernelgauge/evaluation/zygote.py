@@ -25,10 +25,10 @@ from typing import Any
 
 import torch
 
-from kernelgauge.evaluation import examiner, isolation, oracle, worker
+from kernelgauge.evaluation import counted, examiner, isolation, oracle, worker
 from kernelgauge.evaluation.channel import receive, send
 
-_ROLES = {"worker": worker.serve, "oracle": oracle.serve, "examiner": examiner.serve}
+_ROLES = {"worker": worker.serve, "oracle": oracle.serve, "examiner": examiner.serve, "counted": counted.serve}
 _EXIT_SETUP_FAILED = 97
 
 
@@ -47,7 +47,7 @@ def _enter(request: dict[str, Any], own_namespaces: bool, channel: socket.socket
     torch.set_num_threads(request["threads"])
     if not request["sealed"]:
         return []
-    writable = [scratch, *(Path(path) for path in request["writable"])]
+    writable = None if request["role"] == "counted" else [scratch, *map(Path, request["writable"])]
     return isolation.close_in(own_namespaces, writable, request["memory_bytes"], request["file_bytes"])
 
 
@@ -92,6 +92,8 @@ def _keep(request: dict[str, Any], channel_fd: int, status_fd: int, log: int, co
     isolation.die_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     walls = isolation.leave_namespaces() if request["sealed"] else []
+    if walls and request["role"] == "counted":
+        isolation.raise_loopback()
     holder = os.fork() if walls else 0
     if walls and holder == 0:
         _hold_namespace(control)

@@ -7,6 +7,7 @@ interval that does not contain its own estimate, cannot be constructed.
 from kernelgauge.schema.base import FORMAT, Record, digest, finite
 from kernelgauge.schema.evaluation import Environment, Evaluation, Outcome, Trial
 from kernelgauge.schema.problem import SUITE_NAME, Candidate, Domain, Problem, Sizes, Weakness, suite_of
+from kernelgauge.schema.profile import Counters, Profile, ProfileRow, Stall
 from kernelgauge.schema.run import NoCandidate, RunHeader
 from kernelgauge.schema.timing import GpuState, Timing
 
@@ -14,6 +15,7 @@ __all__ = [
     "FORMAT",
     "SUITE_NAME",
     "Candidate",
+    "Counters",
     "Domain",
     "Environment",
     "Evaluation",
@@ -21,9 +23,12 @@ __all__ = [
     "NoCandidate",
     "Outcome",
     "Problem",
+    "Profile",
+    "ProfileRow",
     "Record",
     "RunHeader",
     "Sizes",
+    "Stall",
     "Timing",
     "Trial",
     "Weakness",
