@@ -63,7 +63,7 @@ class Session:
         *,
         backend: str | None = None,
         sizes: Sizes = "full",
-        protocol: str = "strict",
+        protocol: str | Protocol = "strict",
         device: str = "cpu",
         timed: bool = True,
     ) -> Evaluation:
@@ -82,7 +82,8 @@ class Session:
         """
         if not isinstance(problem, Problem):
             problem = load_problem(problem, sizes=sizes)
-        job = self.job(problem, _candidate(problem, source, backend), load_protocol(protocol), device)
+        rules = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
+        job = self.job(problem, _candidate(problem, source, backend), rules, device)
         with self.leases.shared(device):
             self.supervisor.prepare(job)
         if timed or device != "cpu":
@@ -270,7 +271,7 @@ def evaluate(
     *,
     backend: str | None = None,
     sizes: Sizes = "full",
-    protocol: str = "strict",
+    protocol: str | Protocol = "strict",
     device: str = "cpu",
     timed: bool = True,
 ) -> Evaluation:

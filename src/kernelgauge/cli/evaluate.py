@@ -13,9 +13,13 @@ from kernelgauge.cli.options import (
     AsJson,
     BackendName,
     DeviceName,
+    MathName,
+    PrecisionName,
     ProtocolName,
     SizesName,
+    TimingMethod,
     chosen_device,
+    chosen_rules,
     chosen_sizes,
 )
 from kernelgauge.errors import CandidateError
@@ -28,6 +32,9 @@ def evaluate(
     sizes: SizesName = None,
     device: DeviceName = None,
     protocol: ProtocolName = "strict",
+    math: MathName = None,
+    precision: PrecisionName = None,
+    timing_method: TimingMethod = None,
     time: Annotated[bool, typer.Option(help="Time a candidate that is right.")] = True,
     as_json: AsJson = False,
 ) -> None:
@@ -37,13 +44,14 @@ def evaluate(
 
     where = chosen_device(device)
     found = load_problem(problem, sizes=chosen_sizes(sizes, where, problem))
+    rules = chosen_rules(protocol, math, precision, timing_method, where)
     source = standard_input() if str(file) == "-" else read_source(file)
     # These bring torch: a wrong name or file is refused seconds before that.
     from kernelgauge.cli.progress import working
     from kernelgauge.session import Session
 
     with Session() as session, working(f"judging {file.name} against {found.key} {found.name}"):
-        record = session.evaluate(found, source, backend=backend, protocol=protocol, device=where, timed=time)
+        record = session.evaluate(found, source, backend=backend, protocol=rules, device=where, timed=time)
     if as_json:
         typer.echo(json.dumps(record.summary()))
     else:

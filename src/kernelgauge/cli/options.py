@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kernelgauge.errors import ProblemError, UsageError
 from kernelgauge.schema import Sizes, suite_of
+
+if TYPE_CHECKING:
+    from kernelgauge.config import Protocol
 
 
 class SizesOption(StrEnum):
@@ -29,6 +32,24 @@ class DeviceOption(StrEnum):
     cuda = "cuda"
 
 
+class MathOption(StrEnum):
+    """Arithmetic of both sides."""
+
+    torch = "torch"
+    ieee = "ieee"
+    tf32 = "tf32"
+    fp16 = "fp16"
+    bf16 = "bf16"
+
+
+class PrecisionOption(StrEnum):
+    """KernelBench's names for the type that parameters and float inputs have."""
+
+    fp32 = "fp32"
+    fp16 = "fp16"
+    bf16 = "bf16"
+
+
 BackendName = Annotated[
     str | None, typer.Option("--backend", help="Kernel language; default: recognised from the file.")
 ]
@@ -41,6 +62,21 @@ SizesName = Annotated[
 ]
 DeviceName = Annotated[DeviceOption | None, typer.Option("--device", help="Default: cuda where a GPU is, else cpu.")]
 ProtocolName = Annotated[str, typer.Option("--protocol", help="strict, v0.1, or a .toml file.")]
+MathName = Annotated[
+    MathOption | None,
+    typer.Option("--math", help="Arithmetic of both sides; default: the protocol's (strict: ieee, v0.1: torch)."),
+]
+PrecisionName = Annotated[
+    PrecisionOption | None,
+    typer.Option("--precision", help="fp16 or bf16: the same as --math; fp32: the protocol's own arithmetic."),
+]
+TimingMethod = Annotated[
+    str | None,
+    typer.Option(
+        "--timing-method",
+        help="host_time, cuda_event, cuda_graph, queued_event; with v0.1 also do_bench, do_bench_impl, cupti.",
+    ),
+]
 SuiteName = Annotated[
     str | None, typer.Option("--suite", help="The imported suite that is meant; default: the built-in one.")
 ]
@@ -83,6 +119,40 @@ def sizes_of_run(sizes: SizesOption | None, device: str, keys: Sequence[str]) ->
         named = ", ".join(sorted(filter(None, imported)))
         raise ProblemError(f"the problems of {named} have their own sizes only: {wanted!r} does not apply")
     return "full"
+
+
+def chosen_rules(
+    protocol: str, math: MathOption | None, precision: PrecisionOption | None, timer: str | None, device: str
+) -> Protocol:
+    """The protocol, under the arithmetic and with the timer asked for.
+
+    Raises:
+        UsageError: unknown names, two different arithmetics, or a timer that does not fit device or protocol.
+    """
+    from kernelgauge.config import load_protocol
+
+    rules = load_protocol(protocol)
+    named = None if precision in (None, PrecisionOption.fp32) else MathOption(precision.value)  # type: ignore[union-attr]
+    if math is not None and precision is not None and math != named and (named or math in ("fp16", "bf16")):
+        raise UsageError(f"--math {math.value} and --precision {precision.value} are two different arithmetics")
+    wanted = math or named
+    if timer is not None:
+        _check_timer(timer, device, rules)
+    return rules.under(wanted.value if wanted else None, timer) if wanted or timer else rules
+
+
+def _check_timer(name: str, device: str, rules: Protocol) -> None:
+    from kernelgauge.timing.timers import timer_named, timer_names
+
+    timer = timer_named(name)
+    if device not in timer.devices:
+        fitting = [each for each in timer_names() if device in timer_named(each).devices]
+        raise UsageError(f"timer {name!r} does not work on {device} (there: {', '.join(fitting)})")
+    if rules.timing_on(device).interleaved and not timer.times_single_calls:
+        raise UsageError(
+            f"timer {name!r} needs many calls on one set of inputs, and protocol {rules.name} draws new ones for "
+            "each: use --protocol v0.1"
+        )
 
 
 def chosen_suite(suite: str | None, names: Sequence[str] | None = None) -> str | None:

@@ -13,11 +13,16 @@ from kernelgauge.cli.options import (
     BackendName,
     DeviceName,
     DeviceOption,
+    MathName,
+    MathOption,
+    PrecisionName,
     ProtocolName,
     SizesName,
     SizesOption,
     SuiteName,
+    TimingMethod,
     chosen_device,
+    chosen_rules,
     chosen_suite,
     parse_levels,
     parse_names,
@@ -109,22 +114,24 @@ def run(
     sizes: SizesName = None,
     device: DeviceName = None,
     protocol: ProtocolName = "strict",
+    math: MathName = None,
+    precision: PrecisionName = None,
+    timing_method: TimingMethod = None,
     jobs: Jobs = 1,
 ) -> None:
     """Judge a contestant on a part of the suite and keep every record. Ctrl-C loses nothing that was finished."""
-    from kernelgauge.config import load_protocol
     from kernelgauge.generation.contestants import contestant_named
     from kernelgauge.problems.catalogue import DEFAULT_LEVELS
     from kernelgauge.schema import RunHeader
     from kernelgauge.store.run import Run
 
-    rules = load_protocol(protocol)
+    where = chosen_device(device)
+    rules = chosen_rules(protocol, math, precision, timing_method, where)
     names = parse_names(problems)
     meant = chosen_suite(suite, names)
     if suite is None:
         _check_one_suite(contestant, names)
     who = contestant_named(contestant, backend, meant)
-    where = chosen_device(device)
     default = level is None and names is None and meant is None
     levels = list(DEFAULT_LEVELS) if default else parse_levels(level)
     keys = _select(levels, names, who, [meant])[:limit]
@@ -138,6 +145,7 @@ def run(
         device=where,
         protocol=rules.name,
         protocol_digest=rules.digest,
+        math=rules.agreement.math,
     )
     with Run.create_or_resume(out, header) as store:
         _judge(who, store, keys, rules, jobs, again=False)
@@ -153,10 +161,12 @@ def reeval(
     sizes: Annotated[SizesOption | None, typer.Option("--sizes", help="Needs --out.")] = None,
     device: Annotated[DeviceOption | None, typer.Option("--device", help="Needs --out.")] = None,
     protocol: Annotated[str | None, typer.Option("--protocol", help="Needs --out.")] = None,
+    math: MathName = None,
+    precision: PrecisionName = None,
+    timing_method: TimingMethod = None,
     jobs: Jobs = 1,
 ) -> None:
     """Judge the stored candidates of a run again: same rules, or other ones into a new folder."""
-    from kernelgauge.config import load_protocol
     from kernelgauge.generation.stored import Stored
     from kernelgauge.store.run import Run
 
@@ -168,15 +178,24 @@ def reeval(
     keys = _select(parse_levels(level), names, stored, suites)[:limit]
     if not keys:
         raise UsageError(f"{folder} holds no candidate for any of the problems asked for")
-    rules = load_protocol(protocol or source.header.protocol)
+    where = device.value if device else source.header.device
+    same = MathOption(source.header.math) if source.header.math and not protocol else None
+    rules = chosen_rules(
+        protocol or source.header.protocol,
+        math or (same if precision is None else None),
+        precision,
+        timing_method,
+        where,
+    )
     header = source.header.model_copy(
         update={
             "kernelgauge": __version__,
             "problems": tuple(keys),
             "sizes": sizes_of_run(sizes, "", keys) if sizes else source.header.sizes,
-            "device": device.value if device else source.header.device,
+            "device": where,
             "protocol": rules.name,
             "protocol_digest": rules.digest,
+            "math": rules.agreement.math,
         }
     )
     if out is None:

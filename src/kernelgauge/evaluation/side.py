@@ -180,6 +180,11 @@ class Side:
         if warm.event == "failed":
             raise MachineError(f"a worker could not start {self._device}: {last_line(warm.message)}")
 
+    def attach(self, input_bytes: int, expected: Sequence[TensorSpec]) -> None:
+        """Share both regions with the worker; raises as `attach_inputs` does."""
+        self.attach_inputs(input_bytes)
+        self.attach_outputs(expected)
+
     def attach_inputs(self, size: int) -> None:
         """Share a region of so many bytes for inputs with the worker.
 

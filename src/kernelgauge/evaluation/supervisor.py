@@ -207,8 +207,7 @@ class Supervisor:
             open_candidate(reference)
         job.walls = candidate.process.walls
         try:
-            candidate.attach_inputs(reference.master.size)
-            candidate.attach_outputs(reference.expected)
+            candidate.attach(reference.master.size, reference.expected)
         except OutOfDeviceMemory as error:
             raise Failure(Outcome.OUT_OF_MEMORY, f"inputs and outputs: {error}") from error
         return reference, candidate

@@ -96,8 +96,9 @@ class Evaluation(Record):
     candidate_digest: str
     protocol: str
     protocol_digest: str
-    math: str = "ieee"
-    """Arithmetic of both sides: `torch`, `ieee`, `tf32`, `fp16`, `bf16`; see `config.MathMode`."""
+    math: str | None = None
+    """Arithmetic of both sides: `torch`, `ieee`, `tf32`, `fp16`, `bf16`, see `config.MathMode`; None in records from
+    before it was said."""
     rules: str = "any"
     """What counts as a kernel. `any`: whatever computes the right answer."""
     device: str

@@ -37,6 +37,8 @@ class RunHeader(Record):
     device: str
     protocol: str
     protocol_digest: str
+    math: str | None = None
+    """Arithmetic of both sides, see `config.MathMode`; None in runs from before it was said."""
     samples: int = 1
 
     @property
