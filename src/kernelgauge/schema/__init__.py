@@ -5,6 +5,8 @@ interval that does not contain its own estimate, cannot be constructed.
 """
 
 from kernelgauge.schema.base import FORMAT, Record, digest, finite
+from kernelgauge.schema.baseline import Baseline, Measured, conditions, setting
+from kernelgauge.schema.comparison import MODES, Mode, OverBaseline
 from kernelgauge.schema.evaluation import Environment, Evaluation, Outcome, Trial
 from kernelgauge.schema.problem import SUITE_NAME, Candidate, Domain, Problem, Sizes, Weakness, suite_of
 from kernelgauge.schema.run import NoCandidate, RunHeader
@@ -12,14 +14,19 @@ from kernelgauge.schema.timing import GpuState, Timing
 
 __all__ = [
     "FORMAT",
+    "MODES",
     "SUITE_NAME",
+    "Baseline",
     "Candidate",
     "Domain",
     "Environment",
     "Evaluation",
     "GpuState",
+    "Measured",
+    "Mode",
     "NoCandidate",
     "Outcome",
+    "OverBaseline",
     "Problem",
     "Record",
     "RunHeader",
@@ -27,7 +34,9 @@ __all__ = [
     "Timing",
     "Trial",
     "Weakness",
+    "conditions",
     "digest",
     "finite",
+    "setting",
     "suite_of",
 ]
