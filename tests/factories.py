@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import math
 import random
+from datetime import UTC, datetime
 from typing import Any
 
-from kernelgauge.schema import Candidate, Environment, Evaluation, Outcome, RunHeader, Timing, Trial
+from kernelgauge.schema import (
+    Baseline,
+    Candidate,
+    Environment,
+    Evaluation,
+    Measured,
+    Mode,
+    Outcome,
+    RunHeader,
+    Timing,
+    Trial,
+)
 
 PROTOCOL_DIGEST = "0123456789abcdef"
 NAMES = ("Square_matrix_multiplication", "Softmax", "LayerNorm", "Conv2d_ReLU_BiasAdd", "ResNet18", "GELU")
@@ -108,6 +120,40 @@ def make_evaluation(
     if changes.get("trivial"):
         values["counts"] = False
     return Evaluation(**{**values, **changes})
+
+
+def make_baseline(
+    problem: str = "1/1", mode: Mode = "compile", speedup: float | None = 1.25, spread: float = 0.01, **changes: Any
+) -> Baseline:
+    """A mode measured where `make_evaluation` judges, with eager at 2 ms; without a speedup, one that fails."""
+    measured = None
+    if speedup is not None:
+        measured = Measured(
+            milliseconds=2.0 / speedup,
+            speedup=speedup,
+            interval=(speedup * (1 - spread), speedup * (1 + spread)),
+            confidence=0.95,
+            eager_ms=2.0,
+            eager_interval_ms=(1.99, 2.01),
+        )
+    values: dict[str, Any] = {
+        "created": datetime(2026, 11, 20, tzinfo=UTC),
+        "problem": problem,
+        "level": int(problem.split("/")[0]),
+        "problem_name": "Softmax",
+        "problem_digest": "fedcba9876543210",
+        "sizes": "full",
+        "device": "cuda",
+        "protocol": "strict",
+        "protocol_digest": PROTOCOL_DIGEST,
+        "math": "ieee",
+        "environment": make_environment(),
+        "mode": mode,
+        "outcome": "passed" if measured else "build_failed",
+        "reason": "" if measured else "build: InductorError",
+        "measured": measured,
+    }
+    return Baseline(**{**values, **changes})
 
 
 def make_answer(problem: str = "1/1", source: str | None = None, **changes: Any) -> tuple[Evaluation, Candidate]:

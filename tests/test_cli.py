@@ -54,7 +54,7 @@ FIELDS = {
     *("problem", "backend", "protocol", "sizes", "device", "outcome", "reason", "speedup", "speedup_interval"),
     *("reference_ms", "candidate_ms", "rules"),
 }
-VERBS = ("eval", "profile", "run", "reeval", "report", "doctor", "build", "guide", "problems")
+VERBS = ("eval", "profile", "run", "reeval", "report", "doctor", "build", "guide", "baseline", "problems")
 SMALL = "--sizes small --device cpu"
 
 
@@ -194,6 +194,16 @@ WRONG_USE = [
     ("report run --html gone/report.html", "gone/report.html"),
     ("report run --html file/report.html", "file/report.html"),
     ("report run --html notes", "notes"),
+    ("report run --baseline fastest", "unknown baseline 'fastest'; there are strongest, eager, compile"),
+    ("report run --baseline compile", "no record of run holds a speedup over compile"),
+    ("baseline", "missing option '--out'"),
+    ("baseline --out out --modes warp --device cpu", "no mode 'warp' on cpu: there are eager, compile, compile-max"),
+    ("baseline --out out --modes compile-reduce-overhead --device cpu", "no mode 'compile-reduce-overhead' on cpu"),
+    ("baseline --out out --recheck 2 --device cpu", "none of these problems has a baseline of this machine"),
+    ("baseline --out notes --problems 1/19 --device cpu", "todo.txt"),
+    ("baseline --out out --problems 1/999", "no problem is called '1/999'"),
+    ("baseline show notes", "there are no baselines at notes"),
+    ("baseline add relu.py", "relu.py, line 1 is not a record"),
     ("guide fortran", "unknown backend 'fortran'"),
     ("build gone.py", "gone.py does not exist"),
     ("build relu.py --backend fortran", "unknown backend 'fortran'"),
@@ -328,6 +338,7 @@ def test_problems_show_prints_a_source_that_runs(files: Path) -> None:
         ("--help", VERBS),
         ("", VERBS),
         ("problems", ("list", "show")),
+        ("baseline show", ("`kernelgauge baseline --out FOLDER` measures them",)),
         ("guide cpp", ("load_inline", "ModelNew")),
         ("guide triton --example", ("@triton.jit", "class ModelNew")),
         ("build relu.py", ("nothing to build",)),

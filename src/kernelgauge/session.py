@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named, detect
 from kernelgauge.config import Limits, Protocol, load_protocol, load_settings
-from kernelgauge.errors import BackendMissing, CandidateError, ProblemError, UsageError
+from kernelgauge.errors import BackendMissing, CandidateError, ProblemError, StoreError, UsageError
 from kernelgauge.evaluation import examination
 from kernelgauge.evaluation.admission import Admissions, Weighed, weigh
 from kernelgauge.evaluation.launcher import Zygote
@@ -23,6 +23,8 @@ from kernelgauge.generation.contestant import Contestant
 from kernelgauge.hardware import environment
 from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, Profile, RunHeader, Sizes
+from kernelgauge.store.baselines import Baselines
+from kernelgauge.timing.baselines import compared
 
 if TYPE_CHECKING:
     from kernelgauge.store.run import Run
@@ -46,6 +48,7 @@ class Session:
         admissions = Admissions(self._zygote, cache / "admissions")
         self.supervisor = Supervisor(self._zygote, BuildCache(cache / "builds"), admissions)
         self.leases = Leases(self.settings.cache / "locks")
+        self.baselines = Baselines(self.settings.cache / "baselines")
 
     def job(self, problem: Problem, candidate: Candidate, protocol: Protocol, device: str) -> Job:
         """An evaluation about to start.
@@ -89,7 +92,7 @@ class Session:
         if timed or device != "cpu":
             with self.leases.exclusive(device):
                 self.supervisor.judge(job, timed)
-        return self.supervisor.record(job)
+        return self._recorded(job)
 
     def profile(
         self,
@@ -175,7 +178,7 @@ class Session:
         for done in executor.run(tasks, watch.stage):
             result = done.result
             if isinstance(result, Job):
-                record = self.supervisor.record(result)
+                record = self._recorded(result)
                 run.append(record, result.candidate)
                 watch.judged(record)
             elif isinstance(result, NoCandidate):
@@ -196,6 +199,14 @@ class Session:
             counts = not trivial or protocol.score.weak_problems == "counted"
             return answer.model_copy(update={"level": problem.level, "counts": counts})
         return self.job(problem, answer, protocol, header.device)
+
+    def _recorded(self, job: Job) -> Evaluation:
+        """The job's record, with its speedups over the baselines measured on this machine."""
+        record = self.supervisor.record(job)
+        try:
+            return compared(record, self.baselines.of(record.problem_digest))
+        except StoreError as error:  # a verdict of minutes must not be lost to it
+            return record.model_copy(update={"notes": (*record.notes, f"not compared with baselines: {error}")})
 
     def close(self) -> None:
         """End the zygote and every process forked from it."""

@@ -51,6 +51,10 @@ class Backend:
         """What besides the source decides the result of a build: compilers, versions, flags."""
         return ""
 
+    def builds(self, source: str) -> bool:
+        """Whether a candidate of this text has something to build before it is called."""
+        return self.compiles
+
     def build(self, path: Path, build_dir: Path) -> None:
         """Compile everything the candidate at `path` needs into `build_dir`; compiler errors are raised."""
 

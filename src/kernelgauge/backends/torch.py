@@ -1,9 +1,23 @@
-"""Backend `torch`: a candidate in plain PyTorch. The reference itself is built and run this way."""
+"""Backend `torch`: a candidate in plain PyTorch. The reference itself is built and run this way.
 
+A candidate that uses `torch.compile` may define `compile_ahead()`, which calls its model once on inputs of the right
+shapes. The build then runs it, and what it leaves in TorchInductor's cache goes to every worker of that candidate.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 from kernelgauge.backends.base import Backend
-from kernelgauge.hardware import gpu
+from kernelgauge.backends.cpp import instruction_set
+from kernelgauge.backends.loading import import_file
+from kernelgauge.hardware import first_line, gpu, package_version
+
+_AHEAD = "def compile_ahead("
 
 
 @dataclass(frozen=True)
@@ -15,3 +29,37 @@ class TorchBackend(Backend):
         if device == "cuda" and gpu() is None:
             return "no NVIDIA GPU is visible here: nvidia-smi lists none"
         return super().missing(device)
+
+    def preload(self, source: str, device: str) -> tuple[str, ...]:
+        if gpu() is not None:  # as for C++: these modules start CUDA far enough for it to fail in a forked process
+            return ()
+        return ("torch._dynamo", "torch._inductor.compile_fx") if "torch.compile(" in source else ()
+
+    def fingerprint(self) -> str:
+        versions = [package_version("torch"), package_version("triton"), first_line("g++", "--version")]
+        return f"{versions} {instruction_set()} {gpu()}"
+
+    def builds(self, source: str) -> bool:
+        return _AHEAD in source
+
+    def build(self, path: Path, build_dir: Path) -> None:
+        import torch
+        import torch._inductor.config as inductor
+
+        # What is compiled belongs to one setting: that of `strict`, unless the candidate says otherwise.
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
+        # The workers find all of it in the cache, and keep to one compiler thread.
+        inductor.compile_threads = _compiler_processes()
+        import_file(path, "candidate").compile_ahead()
+        # Triton's own files name their folder, which moves; TorchInductor's cache can write them anew.
+        shutil.rmtree(build_dir / "inductor" / "triton", ignore_errors=True)
+
+
+def _compiler_processes() -> int:
+    """Every core, where a pool of processes can start: that takes a named semaphore, which not all allow."""
+    try:
+        multiprocessing.Lock()
+    except OSError:
+        return 1
+    return len(os.sched_getaffinity(0))

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from kernelgauge.cli.verdict import headline
 from kernelgauge.execution.local import Done
-from kernelgauge.schema import Evaluation, NoCandidate
+from kernelgauge.schema import MODES, Evaluation, NoCandidate
 from kernelgauge.session import Watch
 
 
@@ -69,8 +69,7 @@ class RunProgress(Watch):
         self._bar.update(self._task, description=name)
 
     def judged(self, record: Evaluation) -> None:
-        sample = f" sample {record.sample}" if record.sample else ""
-        self._line(f"{record.problem:>6}  {record.problem_name}{sample}: ", headline(record).plain)
+        self._line(f"{record.problem:>6}  {record.problem_name}{self._which(record)}: ", headline(record).plain)
         self._count(record.standing or record.outcome.value)
 
     def skipped(self, skip: NoCandidate) -> None:
@@ -82,6 +81,9 @@ class RunProgress(Watch):
         self._line(f"{done.task.problem:>6}  not judged: ", str(done.result))
         self._count("not judged")
 
+    def _which(self, record: Evaluation) -> str:
+        return f" sample {record.sample}" if record.sample else ""
+
     def _line(self, start: str, rest: str) -> None:
         self._console.print(start + rest, markup=False, highlight=False, soft_wrap=True)
 
@@ -89,3 +91,10 @@ class RunProgress(Watch):
         self._counts[name] += 1
         tally = ", ".join(f"{count} {word}" for word, count in self._counts.most_common())
         self._bar.update(self._task, advance=1, tally=tally)
+
+
+class ModesProgress(RunProgress):
+    """The same for PyTorch's modes, which are named."""
+
+    def _which(self, record: Evaluation) -> str:
+        return f" {MODES[record.sample]}"

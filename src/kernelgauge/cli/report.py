@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelgauge.cli.options import AsJson
+from kernelgauge.errors import UsageError
 
 if TYPE_CHECKING:
     from kernelgauge.store.run import Run
@@ -33,16 +34,28 @@ def _references(run: Run) -> dict[str, str]:
 def report(
     folder: Annotated[Path, typer.Argument(help="A run folder.")],
     html: Annotated[Path | None, typer.Option("--html", help="Write one HTML file that opens offline.")] = None,
+    baseline: Annotated[
+        str, typer.Option("--baseline", help="Second table: over strongest, compile, compile-max-autotune, ...")
+    ] = "strongest",
     as_json: AsJson = False,
 ) -> None:
     """Print fast_p per level with intervals, ties, geometric mean, outcomes; write the HTML report."""
     from kernelgauge.report.html import write_html
+    from kernelgauge.report.rebased import STRONGEST
     from kernelgauge.report.scores import score_run
     from kernelgauge.report.terminal import show
+    from kernelgauge.schema import MODES
     from kernelgauge.store.run import Run
 
+    if baseline not in (STRONGEST, *MODES):
+        raise UsageError(f"unknown baseline {baseline!r}; there are {', '.join((STRONGEST, *MODES))}")
     run = Run.read(folder)
-    scores = score_run(run)
+    scores = score_run(run, baseline)
+    if baseline != STRONGEST and scores.against is None:
+        raise UsageError(
+            f"no record of {folder} holds a speedup over {baseline}: measure it with `kernelgauge baseline`, then "
+            "judge the candidates again with `kernelgauge reeval`"
+        )
     if html is not None:
         write_html(run, html, _references(run))
     if as_json:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Candidates generated, built and checked at once.")]
 
 
-def _select(
+def selected(
     levels: list[int] | None, wanted: list[str] | None, contestant: Contestant, suites: Sequence[str | None]
 ) -> list[str]:
     """Keys of the problems asked for that the contestant has candidates for; own files stand for themselves."""
@@ -134,7 +134,7 @@ def run(
     who = contestant_named(contestant, backend, meant)
     default = level is None and names is None and meant is None
     levels = list(DEFAULT_LEVELS) if default else parse_levels(level)
-    keys = _select(levels, names, who, [meant])[:limit]
+    keys = selected(levels, names, who, [meant])[:limit]
     if not keys:
         raise UsageError(f"{contestant} has no candidate for any of the problems asked for")
     header = RunHeader(
@@ -175,7 +175,7 @@ def reeval(
     names = parse_names(problems)
     meant = chosen_suite(suite, names)
     suites = [meant] if suite or meant else list(dict.fromkeys(map(suite_of, stored.problems())))
-    keys = _select(parse_levels(level), names, stored, suites)[:limit]
+    keys = selected(parse_levels(level), names, stored, suites)[:limit]
     if not keys:
         raise UsageError(f"{folder} holds no candidate for any of the problems asked for")
     where = device.value if device else source.header.device

@@ -47,6 +47,9 @@ def show(record: Evaluation) -> None:
     table.add_row("judged by", f"protocol {record.protocol}, backend {record.backend}, on {record.device}")
     if record.timing:
         _timing_rows(table, record.timing)
+    if best := record.over_strongest:
+        low, high = best.interval
+        table.add_row("strongest", f"{best.speedup:.3g}x {best.mode} (95 % between {low:.3g} and {high:.3g})")
     if record.trials:
         worst = max(record.trials, key=lambda trial: trial.error / trial.allowed if trial.allowed else 0)
         error = f"worst {worst.error:.2g} of {worst.allowed:.2g} allowed ({worst.variant} inputs)"

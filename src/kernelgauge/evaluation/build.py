@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from kernelgauge.backends.registry import backend_named
+from kernelgauge.evaluation.isolation import SHARED_MEMORY
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
 from kernelgauge.evaluation.side import Failure, explain_end, last_line
@@ -13,6 +14,7 @@ from kernelgauge.evaluation.worker import COMPILER_ERROR
 from kernelgauge.schema import Candidate, Outcome
 
 _LOG_TAIL = 12_000
+_COMPILERS = ("CppCompileError", "CompileError", "InductorError", "BackendCompilerFailed")
 # The staging folder is another one each time: with it, equal errors would never read alike.
 _FOLDER = re.compile(r"\S*/(?=[^/\s]+\.\w+[:(]\d)")
 
@@ -31,7 +33,8 @@ def build_candidate(zygote: Zygote, candidate: Candidate, device: str, staging: 
     }
     limit = zygote.settings.limits.build_seconds
     preload = backend.preload(candidate.source, device)
-    with WorkerProcess(zygote, "worker", device, environment, writable=(staging,), preload=preload) as process:
+    writable = (staging, SHARED_MEMORY)  # compilers work side by side
+    with WorkerProcess(zygote, "worker", device, environment, writable=writable, preload=preload) as process:
         path = process.scratch / "candidate.py"
         path.write_text(candidate.source)
         try:
@@ -52,7 +55,7 @@ def _explain(kind: str, message: str, log: str) -> Failure:
     if kind == "OutOfMemory":
         return Failure(Outcome.OUT_OF_MEMORY, f"build: {last_line(message)}", log=log)
     errors = [line.strip() for line in message.splitlines() if COMPILER_ERROR.search(line)]
-    if errors or "Error building extension" in message or kind in ("CppCompileError", "CompileError"):
+    if errors or "Error building extension" in message or kind in _COMPILERS:
         shown = _FOLDER.sub("", errors[0]) if errors else last_line(message)
         return Failure(Outcome.BUILD_FAILED, f"build: {shown[:500]}", log=f"{log}\n{message}")
     return Failure(Outcome.LOAD_FAILED, f"load: {last_line(message)}", log=f"{log}\n{message}")

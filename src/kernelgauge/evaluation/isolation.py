@@ -46,6 +46,9 @@ _WRITE_RIGHTS = (1 << 1) | sum(1 << bit for bit in range(4, 13))
 _MOVE_RIGHT = 1 << 13  # since ABI 2: without it every rename between two folders is refused, even inside one of ours
 _TRUNCATE_RIGHT = 1 << 14  # since ABI 3
 
+SHARED_MEMORY = Path("/dev/shm")
+"""Where named semaphores live: without it no pool of processes starts."""
+
 
 def die_with_parent() -> None:
     """Have the kernel kill this process when the one that forked it ends."""
@@ -74,6 +77,10 @@ def _mount_own_proc() -> bool:
     if _libc.mount(b"none", b"/", None, _MS_REC_PRIVATE, None) != 0:
         return False
     return bool(_libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID_NODEV_NOEXEC, None) == 0)
+
+
+def _mount_own_shared_memory() -> bool:
+    return bool(_libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", _MS_NOSUID_NODEV_NOEXEC, b"size=64m") == 0)
 
 
 def _landlock(writable: Sequence[Path]) -> bool:
@@ -121,13 +128,17 @@ def close_in(
 
     Args:
         own_namespaces: whether `leave_namespaces` worked in the process that forked this one.
-        writable: folders and device files the worker may write to; None leaves that wall to `allow_writing`.
+        writable: folders and device files the worker may write to, with `SHARED_MEMORY` among them one of its own;
+            None leaves that wall to `allow_writing`.
         memory_bytes: limit on private memory (brk and private mappings); None leaves it open.
         file_bytes: limit on the size of any one file it writes.
     """
     walls = []
-    if own_namespaces and _mount_own_proc():
+    own_mounts = own_namespaces and _mount_own_proc()
+    if own_mounts:
         walls.append("mount")
+    # Of the host's own, nothing may be written; an empty one in its place dies with the worker.
+    own_memory = own_mounts and SHARED_MEMORY in (writable or ()) and _mount_own_shared_memory()
     if own_namespaces:
         _drop_privileges()
     else:
@@ -137,6 +148,6 @@ def close_in(
     if memory_bytes is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
     walls.append("limits")
-    if writable is not None and allow_writing(writable):
+    if writable is not None and allow_writing([path for path in writable if path != SHARED_MEMORY or own_memory]):
         walls.append("files")
     return walls

@@ -25,6 +25,9 @@ KEEP_FREED_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**4
 Otherwise every output above 32 MiB costs a page fault per 4 KiB in every call, three times the kernel itself.
 """
 
+TORCH_INDUCTOR = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0"}
+"""One compiler at a time, and no precompiled headers: those lie outside the cache, where a worker cannot write."""
+
 _START_SECONDS = 60.0
 
 
@@ -47,7 +50,7 @@ class Zygote:
             "HOME": "/nonexistent",
             "OMP_NUM_THREADS": str(self.settings.threads),
             "OPENBLAS_NUM_THREADS": "1",
-            "TORCHINDUCTOR_COMPILE_THREADS": "1",
+            **TORCH_INDUCTOR,
             **KEEP_FREED_MEMORY,
         }
         for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "PYTHONPATH"):
@@ -153,7 +156,7 @@ def _environment(settings: Settings, device: str, scratch: Path, extra: dict[str
         "TMPDIR": "{scratch}/tmp",
         "TORCH_EXTENSIONS_DIR": "{scratch}/torch_extensions",
         "TORCHINDUCTOR_CACHE_DIR": "{scratch}/inductor",
-        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        **TORCH_INDUCTOR,
         "OMP_NUM_THREADS": str(settings.threads),
         "PYTHONDONTWRITEBYTECODE": "1",
         "HF_HUB_CACHE": hub_cache(),

@@ -29,6 +29,7 @@ from kernelgauge.schema import Outcome
 
 _DEVICE_FAULT = re.compile(r"(?:CUDA error|Triton Error \[CUDA\]): (.+)")
 _ILLEGAL_ACCESS = ("illegal memory access", "misaligned address", "address space")
+_EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Failed|Unsupported)(?:: |$)")
 _MEMORY_VIOLATIONS = {int(signal.SIGSEGV): "segmentation fault", int(signal.SIGBUS): "bus error"}
 
 
@@ -68,7 +69,9 @@ class Call:
 def last_line(text: str) -> str:
     """The line of a traceback that says what happened."""
     lines = [line for line in text.strip().splitlines() if line.strip()]
-    return lines[-1].strip()[:500] if lines else "no message"
+    own = text.rpartition("Traceback (most recent call last)")[2].splitlines()
+    named = [line for line in own if _EXCEPTION.match(line)]  # some exceptions end with advice
+    return (named or lines)[-1].strip()[:500] if lines else "no message"
 
 
 def _ended(stage: str, status: int, log: str) -> Failure:

@@ -149,7 +149,7 @@ class Supervisor:
             MachineError: the build process was killed from outside.
         """
         backend = backend_named(candidate.backend)
-        if not backend.compiles:
+        if not backend.builds(candidate.source):
             return Built(None, False, "")
         log = ""
 

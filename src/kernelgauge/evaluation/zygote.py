@@ -18,6 +18,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 import traceback
 from importlib import import_module
 from pathlib import Path
@@ -42,6 +43,7 @@ def _enter(request: dict[str, Any], own_namespaces: bool, channel: socket.socket
     os.closerange(channel.fileno() + 1, 1024)
     os.environ.clear()
     os.environ.update(request["environment"])
+    tempfile.tempdir = None  # a module the zygote has imported may have asked already, for what were its own folders
     os.chdir(scratch)
     sys.path[:] = [entry for entry in sys.path if entry]
     torch.set_num_threads(request["threads"])

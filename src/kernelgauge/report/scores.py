@@ -10,6 +10,7 @@ from typing import Any
 from kernelgauge.problems.suites import BUILT_IN
 from kernelgauge.report.answers import Answers, Success, by_interval, by_point, counting, gather, natural
 from kernelgauge.report.estimators import geometric_mean, pass_at_k, wilson
+from kernelgauge.report.rebased import STRONGEST, rebased
 from kernelgauge.report.suite import KnownWeak, tags_of, weakness_of
 from kernelgauge.schema import Environment, Evaluation, NoCandidate, Record, RunHeader, suite_of
 from kernelgauge.store import Run
@@ -52,6 +53,17 @@ class Group(Record):
     """Rejected candidates by the rule they broke."""
 
 
+class Against(Record):
+    """The figures over another baseline than eager, of the problems whose records hold a speedup over it."""
+
+    baseline: str
+    """A mode of PyTorch, or `strongest`: the fastest of them for each problem."""
+    overall: Group
+    levels: dict[str, Group]
+    left_out: tuple[str, ...]
+    """Problems with a correct candidate and no up-to-date baseline; they are in no denominator here."""
+
+
 class LeftOut(Record):
     """A problem that does not count: an answer that skips the work would have passed."""
 
@@ -65,6 +77,8 @@ class Scores(Record):
     overall: Group
     levels: dict[str, Group]
     """By level as text; `own` for a user's own files."""
+    against: Against | None
+    """The same over a baseline that was measured before; None where no record holds a speedup over it."""
     tags: dict[str, Group]
     """By tag of the suite; a problem with several is in several."""
     left_out: tuple[LeftOut, ...]
@@ -87,17 +101,22 @@ def score(
     skips: Iterable[NoCandidate] = (),
     header: RunHeader | None = None,
     warnings: Sequence[str] = (),
+    baseline: str = STRONGEST,
 ) -> Scores:
-    """The scores of the evaluations that stand: the last one of each (problem, sample)."""
+    """The scores of the evaluations that stand: the last one of each (problem, sample).
+
+    Args:
+        baseline: what `against` is measured by, a mode of PyTorch or `strongest`.
+    """
     gathered = gather(evaluations, skips)
     standing = [evaluation for answers in gathered for evaluation in answers.evaluations]
     counted = counting(gathered)
-    levels = sorted({answers.level for answers in counted}, key=natural)
     seen = {answers.problem for answers in gathered}
     newest = max(standing, key=lambda evaluation: evaluation.created, default=None)
     return Scores(
         overall=_group(counted),
-        levels={level: _group([a for a in counted if a.level == level]) for level in levels},
+        levels=_by_level(counted),
+        against=_against(counted, baseline),
         tags=_by_tag(counted),
         weak=_known_weak(gathered),
         left_out=tuple(LeftOut(problem=a.problem, trivial=a.trivial) for a in gathered if not a.counts),
@@ -110,9 +129,9 @@ def score(
     )
 
 
-def score_run(run: Run) -> Scores:
+def score_run(run: Run, baseline: str = STRONGEST) -> Scores:
     """The scores of a run folder as it is now. Raises StoreError if it cannot be read."""
-    return score(run.evaluations(), run.skips(), run.header, (run.torn,) if run.torn else ())
+    return score(run.evaluations(), run.skips(), run.header, (run.torn,) if run.torn else (), baseline)
 
 
 def fast_p(evaluations: Iterable[Evaluation], p: float, total: int, rule: Success = by_interval) -> float | None:
@@ -126,6 +145,18 @@ def fast_p(evaluations: Iterable[Evaluation], p: float, total: int, rule: Succes
     if total < len(counted):
         raise ValueError(f"{len(counted)} problems were evaluated, which is more than {total}")
     return sum(answers.share(p, rule) for answers in counted) / total if total else None
+
+
+def _by_level(problems: Sequence[Answers]) -> dict[str, Group]:
+    levels = sorted({answers.level for answers in problems}, key=natural)
+    return {level: _group([answers for answers in problems if answers.level == level]) for level in levels}
+
+
+def _against(problems: Sequence[Answers], baseline: str) -> Against | None:
+    if not any(evaluation.over for answers in problems for evaluation in answers.evaluations):
+        return None
+    seen, left_out = rebased(problems, baseline)
+    return Against(baseline=baseline, overall=_group(seen), levels=_by_level(seen), left_out=left_out)
 
 
 def _by_tag(problems: Sequence[Answers]) -> dict[str, Group]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
@@ -10,7 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from kernelgauge.report import scores
+from kernelgauge.report.rebased import STRONGEST
 from kernelgauge.report.scores import THRESHOLDS, Scores
+
+Groups = Sequence[tuple[str, scores.Group]]
+"""The lines of a table: levels by name, and all of them together."""
 
 LISTED = 12
 """Problems named in full under a table; a longer list ends with how many more there are."""
@@ -23,7 +29,12 @@ def show(found: Scores, console: Console | None = None) -> None:
 
 def render(found: Scores) -> RenderableType:
     """The scores as something rich can print."""
-    parts: list[RenderableType] = [_title(found), _fast_p(found), _speeds(found)]
+    groups = [*found.levels.items(), ("all", found.overall)]
+    parts: list[RenderableType] = [_title(found), _fast_p(groups), _speeds(groups)]
+    if against := found.against:
+        name = "the fastest mode of PyTorch" if against.baseline == STRONGEST else against.baseline
+        groups = [*against.levels.items(), ("all", against.overall)]
+        parts += [_fast_p(groups, f" over {name}"), _speeds(groups, f", over {name}")]
     if found.overall.outcomes or found.overall.no_candidate:
         parts.append(_outcomes(found))
     if len(found.tags) > 1:
@@ -44,9 +55,9 @@ def _title(found: Scores) -> Text:
     return title
 
 
-def _fast_p(found: Scores) -> Table:
+def _fast_p(groups: Groups, over: str = "") -> Table:
     table = Table(
-        title="fast_p: correct, and the whole 95 % interval of the speedup above p",
+        title=f"fast_p: correct, and the whole 95 % interval of the speedup{over} above p",
         caption="in percent of problems, with the Wilson 95 % interval over problems",
         title_justify="left",
         caption_justify="left",
@@ -56,18 +67,18 @@ def _fast_p(found: Scores) -> Table:
     table.add_column("n", justify="right")
     for name in THRESHOLDS:
         table.add_column("correct" if name == "0" else f"p = {name}", justify="right")
-    for label, group in _groups(found):
+    for label, group in groups:
         cells = [_share(group.fast_p[name], group.fast_p_interval[name]) for name in THRESHOLDS]
         table.add_row(label, str(group.problems), *cells)
     return table
 
 
-def _speeds(found: Scores) -> Table:
-    table = Table(title="speed of correct candidates", title_justify="left", box=box.SIMPLE_HEAD)
+def _speeds(groups: Groups, over: str = "") -> Table:
+    table = Table(title=f"speed of correct candidates{over}", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("level")
     for name in ("geometric mean", "95 % interval", "faster", "tie", "slower", "fast_1 by point"):
         table.add_column(name, justify="right")
-    for label, group in _groups(found):
+    for label, group in groups:
         low_high = group.geomean_interval
         table.add_row(
             label,
@@ -112,6 +123,9 @@ def _remarks(found: Scores) -> list[Text]:
     if found.left_out:
         named = _listed([f"{left.problem} ({', '.join(left.trivial)})" for left in found.left_out])
         remarks.append(Text(f"left out, since an answer that skips the work would pass: {named}"))
+    if found.against and found.against.left_out:
+        why = f"no up-to-date baseline, so not in the figures over {found.against.baseline}"
+        remarks.append(Text(f"{why}: {_listed(found.against.left_out)}", style="dim"))
     counted = [weak.problem for weak in found.weak if weak.counts]
     if counted:
         why = "weak at the published inputs, and in the figures above"
@@ -119,10 +133,6 @@ def _remarks(found: Scores) -> list[Text]:
     if found.pending:
         remarks.append(Text(f"not judged yet, in no figure above: {_listed(found.pending)}", style="yellow"))
     return remarks
-
-
-def _groups(found: Scores) -> list[tuple[str, scores.Group]]:
-    return [*found.levels.items(), ("all", found.overall)]
 
 
 def _share(share: float | None, interval: tuple[float, float]) -> str:

@@ -5,6 +5,8 @@ interval that does not contain its own estimate, cannot be constructed.
 """
 
 from kernelgauge.schema.base import FORMAT, Record, digest, finite
+from kernelgauge.schema.baseline import Baseline, Measured, conditions, setting
+from kernelgauge.schema.comparison import MODES, Mode, OverBaseline
 from kernelgauge.schema.evaluation import Environment, Evaluation, Outcome, Trial
 from kernelgauge.schema.problem import SUITE_NAME, Candidate, Domain, Problem, Sizes, Weakness, suite_of
 from kernelgauge.schema.profile import Counters, Profile, ProfileRow, Stall
@@ -13,15 +15,20 @@ from kernelgauge.schema.timing import GpuState, Timing
 
 __all__ = [
     "FORMAT",
+    "MODES",
     "SUITE_NAME",
+    "Baseline",
     "Candidate",
     "Counters",
     "Domain",
     "Environment",
     "Evaluation",
     "GpuState",
+    "Measured",
+    "Mode",
     "NoCandidate",
     "Outcome",
+    "OverBaseline",
     "Problem",
     "Profile",
     "ProfileRow",
@@ -32,7 +39,9 @@ __all__ = [
     "Timing",
     "Trial",
     "Weakness",
+    "conditions",
     "digest",
     "finite",
+    "setting",
     "suite_of",
 ]

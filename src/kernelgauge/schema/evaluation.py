@@ -15,6 +15,7 @@ from uuid import uuid4
 from pydantic import Field, model_validator
 
 from kernelgauge.schema.base import FORMAT, Record, digest, finite
+from kernelgauge.schema.comparison import OverBaseline, check_modes
 from kernelgauge.schema.problem import Sizes
 from kernelgauge.schema.timing import Timing
 
@@ -118,6 +119,8 @@ class Evaluation(Record):
     counts: bool = True
     """Whether the problem enters the score: under most protocols only if no trivial answer would have passed."""
     timing: Timing | None = None
+    over: tuple[OverBaseline, ...] = ()
+    """Speedup over PyTorch's modes, where they were measured on this machine; eager, which `timing` has, included."""
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = Field(default_factory=dict)
     """Where the evaluation's own time went, by stage."""
@@ -139,6 +142,9 @@ class Evaluation(Record):
             raise ValueError("a problem is left out only because of a trivial answer")
         if not passed and not self.reason:
             raise ValueError("a candidate that did not pass needs a reason")
+        if self.over and self.timing is None:
+            raise ValueError("a speedup over a baseline needs a time")
+        check_modes(self.over)
         return self
 
     @property
@@ -152,6 +158,11 @@ class Evaluation(Record):
     @property
     def speedup_interval(self) -> tuple[float, float] | None:
         return self.timing.interval if self.timing else None
+
+    @property
+    def over_strongest(self) -> OverBaseline | None:
+        """The speedup over the fastest mode of PyTorch; None where none was measured, or what was is out of date."""
+        return next((each for each in self.over if each.strongest), None)
 
     @property
     def standing(self) -> Literal["faster", "slower", "tie"] | None:
@@ -169,6 +180,7 @@ class Evaluation(Record):
 
     def summary(self) -> dict[str, Any]:
         """The flat object that `kernelgauge eval --json` prints; times in ms, null where there is no number."""
+        strongest = self.over_strongest
         row: dict[str, Any] = {
             "problem": self.problem,
             "name": self.problem_name,
@@ -187,6 +199,9 @@ class Evaluation(Record):
             "standing": self.standing,
             "speedup": self.speedup,
             "speedup_interval": list(self.timing.interval) if self.timing else None,
+            "strongest_baseline": strongest.mode if strongest else None,
+            "speedup_over_strongest": strongest.speedup if strongest else None,
+            "speedup_over_strongest_interval": list(strongest.interval) if strongest else None,
             "reference_ms": self.timing.reference_ms if self.timing else None,
             "candidate_ms": self.timing.candidate_ms if self.timing else None,
             "device_reference_ms": self.timing.device_reference_ms if self.timing else None,

@@ -1,0 +1,166 @@
+"""PyTorch's own modes as candidates: real compiles in the real evaluator, and the command that measures them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from kernelgauge.config import Limits
+from kernelgauge.generation.torch_modes import TorchModes, baseline, modes_on
+from kernelgauge.hardware import gpu
+from kernelgauge.problems.loader import load_problem
+from kernelgauge.schema import MODES, Outcome
+from kernelgauge.session import Session
+from kernelgauge.store.baselines import FILE, Baselines, read
+from kernelgauge.store.run import Run
+
+NEEDS_GPU = pytest.mark.skipif(gpu() is None, reason="no NVIDIA GPU is visible here")
+
+
+def test_a_candidate_is_compiled_for_one_setting() -> None:
+    problem = load_problem("1/19", sizes="small")
+    texts = {
+        (device, mode, math_mode, threads): TorchModes(MODES, math_mode, threads).complete(problem, i, device).source
+        for device in ("cpu", "cuda")
+        for i, mode in enumerate(MODES)
+        for math_mode in ("ieee", "torch", "tf32", "fp16", "bf16")
+        for threads in (2, 4)
+    }
+    compiled = {key: text for key, text in texts.items() if key[1] != "eager"}
+    assert len(set(compiled.values())) == len(compiled), "what is compiled for another setting is another build"
+    for (device, mode, *_), text in texts.items():
+        graphs = device == "cuda" and mode in ("compile-reduce-overhead", "compile-max-autotune")
+        assert ("clone" in text) == graphs, "only the outputs of CUDA graphs have to be copied"
+        compile(text, "candidate.py", "exec")
+    assert modes_on("cuda") == MODES
+    assert "compile-reduce-overhead" not in modes_on("cpu")
+    assert TorchModes(("compile", "eager"), "ieee", 2).samples("1/1") == [0, 1]
+
+
+def test_a_dropout_draws_what_eager_draws_and_is_compiled_once(session: Session) -> None:
+    problem = load_problem("2/66", sizes="small")
+    candidate = TorchModes(MODES, "ieee", session.settings.threads).complete(problem, 1, "cpu")
+    record = session.evaluate(problem, candidate.source, backend="torch", timed=False)
+    assert record.passed, record.reason
+    assert record.route == "seed"
+    folder = session.supervisor.build(candidate, "cpu").folder
+    assert folder is not None and list((folder / "inductor").rglob("*.so"))
+    assert not (folder / "inductor" / "triton").exists()
+
+
+def test_a_mode_that_is_wrong_is_data(session: Session) -> None:
+    problem = load_problem("1/19", sizes="small")
+    signature = "def forward(self, x: torch.Tensor) -> torch.Tensor:\n"
+    different = f"{signature}        x = x * 2 if torch.compiler.is_compiling() else x\n"
+    other = problem.model_copy(update={"source": problem.source.replace(signature, different)})
+    assert other.source != problem.source
+    candidate = TorchModes(MODES, "ieee", session.settings.threads).complete(other, 1, "cpu")
+    record = session.evaluate(other, candidate.source, backend="torch", timed=False)
+    assert record.outcome is Outcome.WRONG_VALUE
+    found = baseline(record.model_copy(update={"sample": 1}))
+    assert (found.mode, found.outcome, found.measured) == ("compile", Outcome.WRONG_VALUE, None)
+    assert "trial 1" in found.reason
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The strict protocol with as few samples as it allows."""
+    text = resources.files("kernelgauge.protocols").joinpath("strict.toml").read_text()
+    text = text.replace('name = "strict"', 'name = "quick"')
+    for name, value in (("processes", 1), ("min_samples", 4), ("budget_seconds", 1.0)):
+        text, count = re.subn(rf"(?m)^{name} = [\d.]+", f"{name} = {value}", text)
+        assert count == 1
+    path = tmp_path_factory.mktemp("protocol") / "quick.toml"
+    path.write_text(text)
+    return path
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "kernelgauge", *map(str, arguments)]
+
+
+def asked(*arguments: object) -> str:
+    wide = {**os.environ, "COLUMNS": "160"}
+    done = subprocess.run(command(*arguments), capture_output=True, text=True, env=wide)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_measured_compared_and_measured_again(quick: Path, tmp_path: Path, cache_folder: Path) -> None:
+    small = ("--sizes", "small", "--device", "cpu", "--protocol", quick)
+    out = tmp_path / "baselines"
+    printed = asked("baseline", "--out", out, "--problems", "1/19", "--modes", "eager,compile", *small)
+    assert "1/19 relu" in printed and "geometric mean, level 1" in printed
+    found = read(out)
+    assert [each.mode for each in found] == ["eager", "compile"]
+    assert all(each.measured for each in found), [each.reason for each in found]
+    assert all(each in Baselines(cache_folder / "baselines").all() for each in found)
+    assert [record.sample for record in Run.read(out).evaluations()] == [0, 1]
+
+    (tmp_path / "relu.py").write_text(
+        "import torch\n\n\nclass ModelNew(torch.nn.Module):\n"
+        "    def forward(self, x):\n        return torch.relu(x)\n"
+    )
+    verdict = json.loads(asked("eval", "1/19", tmp_path / "relu.py", *small, "--json"))
+    # On a busy machine eager may take another time by now: then the record must say so, and nothing else.
+    stale = any("no speedup over the strongest baseline" in note for note in verdict["notes"])
+    assert stale == (verdict["speedup_over_strongest"] is None)
+    assert stale == (verdict["strongest_baseline"] is None)
+
+    again = tmp_path / "again"
+    asked("baseline", "--out", again, "--recheck", 3, "--modes", "eager", *small)
+    assert [(each.problem, each.mode) for each in read(again)] == [("1/19", "eager")]
+    board = json.loads(asked("baseline", "show", again, "--json"))["boards"][0]
+    assert board["rows"][0]["problem"] == "1/19"
+    assert "0 of 2 baselines were new here" in asked("baseline", "add", out)
+
+
+def test_a_killed_measurement_goes_on(quick: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    arguments = ("baseline", "--out", out, "--problems", "1/19,1/20,1/21", "--modes", "eager")
+    line = command(*arguments, "--sizes", "small", "--device", "cpu", "--protocol", quick)
+    journal = out / "evaluations.jsonl"
+    running = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 120
+    while not (journal.exists() and journal.read_bytes().count(b"\n")):
+        assert time.monotonic() < deadline and running.poll() is None
+        time.sleep(0.02)
+    running.send_signal(signal.SIGKILL)
+    running.communicate()
+    kept = Run.read(out).evaluations()
+    assert not (out / FILE).exists()
+    subprocess.run(line, check=True, capture_output=True)
+    assert Run.read(out).evaluations()[: len(kept)] == kept
+    assert sorted(each.problem for each in read(out)) == ["1/19", "1/20", "1/21"]
+
+
+@pytest.mark.gpu
+@NEEDS_GPU
+@pytest.mark.parametrize("mode", MODES)
+def test_every_mode_passes_on_a_gpu(mode: str) -> None:
+    problem = load_problem("2/76", sizes="medium")
+    with Session(limits=Limits(build_seconds=1800, call_seconds=300)) as session:
+        contestant = TorchModes(MODES, "ieee", session.settings.threads)
+        candidate = contestant.complete(problem, MODES.index(mode), "cuda")  # type: ignore[arg-type]
+        record = session.evaluate(problem, candidate.source, backend="torch", device="cuda")
+        assert record.passed, f"{record.reason}\n{record.log}"
+
+
+@pytest.mark.gpu
+@NEEDS_GPU
+def test_without_the_copy_a_cuda_graph_returns_the_same_memory(session: Session) -> None:
+    problem = load_problem("2/76", sizes="medium")
+    candidate = TorchModes(MODES, "ieee", session.settings.threads).complete(problem, 2, "cuda")
+    bare = re.sub(r"return torch\.utils\._pytree.*", "return self.compiled(*arguments)", candidate.source)
+    assert bare != candidate.source
+    record = session.evaluate(problem, bare, backend="torch", device="cuda", timed=False)
+    assert (record.outcome, record.rule) == (Outcome.REJECTED, "output_reused"), record.reason
