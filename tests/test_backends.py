@@ -329,6 +329,14 @@ def test_cuda_example_compiles_without_a_gpu(session: Session) -> None:
 
 
 @needs_nvcc
+def test_cuda_source_may_include_python_headers(session: Session) -> None:
+    """As `torch/extension.h` does, which most models write."""
+    source = CUDA_SLIM.replace('KERNEL = r"""', 'KERNEL = r"""\n#include <Python.h>')
+    assert "Python.h" in source
+    assert session.supervisor.build(Candidate(problem="scaled", source=source, backend="cuda"), "cuda").made
+
+
+@needs_nvcc
 def test_cuda_error_is_build_failed_with_the_compilers_line(session: Session) -> None:
     broken = Candidate(problem="scaled", source=CUDA_SLIM.replace("* factor;", "* factor"), backend="cuda")
     with pytest.raises(Failure, match=r'cuda\.cu.*error: expected a ";"') as caught:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -102,7 +103,8 @@ def compile_only(name: str, cuda_sources: Any, build_directory: str, **options: 
     source = Path(build_directory) / "cuda.cu"
     preamble = "" if options.get("no_implicit_headers") else _PREAMBLE
     source.write_text(preamble + "\n".join(sources))
-    includes = [f"-I{folder}" for folder in [*include_paths(), *(options.get("extra_include_paths") or [])]]
+    python = sysconfig.get_path("include", scheme="posix_prefix")  # torch/extension.h includes Python.h
+    includes = [f"-I{folder}" for folder in [*include_paths(), python, *(options.get("extra_include_paths") or [])]]
     # The flags that PyTorch's own build adds, so that both accept the same sources.
     flags = [
         *COMMON_NVCC_FLAGS,

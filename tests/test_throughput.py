@@ -1,0 +1,112 @@
+"""The throughput benchmark on a CPU: both evaluators judge the same two candidates, and say the same of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from kernelgauge.generation.folder import Folder
+from kernelgauge.problems.loader import load_problem
+from kernelgauge.problems.verified import verified
+from kernelgauge.schema import Candidate
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A right candidate and a wrong one."""
+    folder = tmp_path_factory.mktemp("answers") / "level1"
+    folder.mkdir()
+    softmax, relu = (
+        load_problem(key, sizes="small").source.replace("class Model(", "class ModelNew(") for key in ("1/23", "1/19")
+    )
+    assert "torch.relu(x)" in relu
+    (folder / "23_softmax.py").write_text(softmax)
+    (folder / "19_relu.py").write_text(relu.replace("torch.relu(x)", "x - 1"))
+    return folder.parent
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    text = resources.files("kernelgauge.protocols").joinpath("strict.toml").read_text()
+    for line, shorter in (
+        ('name = "strict"', 'name = "quick"'),
+        ("processes = 5", "processes = 2"),
+        ("budget_seconds = 10.0", "budget_seconds = 1.0"),
+    ):
+        assert line in text
+        text = text.replace(line, shorter)
+    path = tmp_path_factory.mktemp("protocol") / "quick.toml"
+    path.write_text(text)
+    return path
+
+
+def measure(answers: Path, quick: Path, work: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(BENCHMARKS / "throughput.py"), "--candidates", str(answers), "--device", "cpu"]
+    command += ["--sizes", "small", "--protocol", str(quick), "--jobs", "2", "--work", str(work / "work")]
+    return subprocess.run(
+        [*command, "--out", str(work / "out.json"), *more], capture_output=True, text=True, timeout=300
+    )
+
+
+def test_both_evaluators_judge_the_same_candidates(answers: Path, quick: Path, tmp_path: Path) -> None:
+    done = measure(answers, quick, tmp_path, "--phases", "standin,standin_built,cold,warm")
+    assert done.returncode == 0, done.stderr
+    content = json.loads((tmp_path / "out.json").read_text())
+    assert sorted(content["problems"]) == ["1/19", "1/23"]
+    phases = content["phases"]
+    assert list(phases) == ["standin", "standin_built", "cold", "warm"]
+    for name, phase in phases.items():
+        assert phase["finished"] and phase["kernels"] == 2, (name, phase)
+        assert 0 < phase["kernels_per_hour"] < 3600 * 100
+    for name in ("standin", "standin_built"):
+        rows = {row["problem"]: row for row in phases[name]["rows"]}
+        assert rows["1/23"]["correct"] and rows["1/23"]["agreed"] == 5 and rows["1/23"]["mean_ms"] > 0
+        assert not rows["1/19"]["correct"] and "differ" in rows["1/19"]["error"] and rows["1/19"]["mean_ms"] is None
+        assert {"import", "build", "draw", "compare", "time"} <= set(phases[name]["seconds"])
+    for name in ("cold", "warm"):
+        rows = {row["problem"]: row for row in phases[name]["rows"]}
+        assert rows["1/23"]["outcome"] == "passed" and rows["1/23"]["speedup"]
+        assert rows["1/19"]["outcome"] == "wrong_value"
+        assert {"admit", "check", "time"} <= set(phases[name]["seconds"])
+
+    shown = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "throughput.py"), "--page", str(tmp_path / "out.json")],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert f"| {phases['standin']['kernels_per_hour']} | 1.0 |" in shown
+    ratio = phases["cold"]["kernels_per_hour"] / phases["standin"]["kernels_per_hour"]
+    assert f"| {ratio:.1f} |" in shown
+    assert any(line.startswith("| 1/19 | wrong |") and "wrong_value" in line for line in shown.splitlines())
+
+    other = measure(answers, quick, tmp_path, "--phases", "standin", "--only", "1")
+    assert other.returncode != 0 and "another problems" in other.stderr
+
+
+def test_a_measurement_out_of_time_goes_on(answers: Path, quick: Path, tmp_path: Path) -> None:
+    short = measure(answers, quick, tmp_path, "--phases", "standin", "--limit-seconds", "0.1")
+    assert "0 kernels (out of time)" in short.stdout, short.stderr
+    assert "2 kernels (all)" in measure(answers, quick, tmp_path, "--phases", "standin").stdout
+    content = json.loads((tmp_path / "out.json").read_text())
+    assert content["phases"]["standin"]["wall_seconds"] > sum(
+        row["wall_seconds"] for row in content["phases"]["standin"]["rows"]
+    )
+    assert len(content["commands"]) == 2
+
+
+def test_cuda_candidates_answer_forty_problems_that_count() -> None:
+    folder = Folder(BENCHMARKS / "cuda_candidates")
+    assert len(folder.problems()) == 40 and not folder.ignored
+    for key in folder.problems():
+        answer = folder.complete(load_problem(key), 0, "cuda")
+        assert isinstance(answer, Candidate) and answer.backend == "cuda"
+        recorded = verified(key)
+        assert recorded is not None and not recorded.accepted()["strict"], key
