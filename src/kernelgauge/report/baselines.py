@@ -49,7 +49,7 @@ class Board(Record):
     device: str
     sizes: str
     protocol: str
-    math: str
+    math: str | None
     environment: Environment
     rows: tuple[Row, ...]
     means: dict[str, dict[str, Mean]]
