@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from datetime import UTC, datetime
+from importlib import resources
 from typing import Any
 
 from kernelgauge.schema import (
@@ -218,3 +220,13 @@ def make_run(problems: int = 250, samples: int = 1, seed: int = 1) -> list[tuple
             )
             answers.append((evaluation, candidate))
     return answers
+
+
+def quick_protocol() -> str:
+    """The text of the strict protocol with as few samples as it allows, by the name of `quick`."""
+    text = resources.files("kernelgauge.protocols").joinpath("strict.toml").read_text()
+    text = text.replace('name = "strict"', 'name = "quick"')
+    for name, value in (("processes", 1), ("min_samples", 4), ("budget_seconds", 1.0)):
+        text, count = re.subn(rf"(?m)^{name} = [\d.]+", f"{name} = {value}", text)
+        assert count == 2, "for a CPU and for a GPU"
+    return text

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 import shutil
 import subprocess
 import sys
-from importlib import resources
 from pathlib import Path
 
 import pytest
-from factories import make_answer, make_header
+from factories import make_answer, make_header, quick_protocol
 
 from kernelgauge import __version__
 from kernelgauge.hardware import gpu
@@ -76,12 +74,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "big.py": RELU + "#" * (1 << 20),
         "malformed.toml": "name = \n",
         "half.toml": "name = 'half'\n",
-        "posing.toml": _quick().replace('name = "quick"', 'name = "v0.1"'),
+        "posing.toml": quick_protocol().replace('name = "quick"', 'name = "v0.1"'),
         "file": "",
         "notes/todo.txt": "buy milk",
         "answers/1_19.py": RELU,
         "nothing/readme.txt": "",
-        "quick.toml": _quick(),
+        "quick.toml": quick_protocol(),
     }
     for name, text in texts.items():
         (folder / name).parent.mkdir(exist_ok=True)
@@ -97,16 +95,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     first, second, third = journal.read_text().splitlines()
     journal.write_text("\n".join([first, second[: len(second) // 2], third, ""]))
     return folder
-
-
-def _quick() -> str:
-    """The strict protocol with as few samples as it allows."""
-    text = resources.files("kernelgauge.protocols").joinpath("strict.toml").read_text()
-    text = text.replace('name = "strict"', 'name = "quick"')
-    for name, value in (("processes", 1), ("min_samples", 4), ("budget_seconds", 1.0)):
-        text, count = re.subn(rf"(?m)^{name} = [\d.]+", f"{name} = {value}", text)
-        assert count == 2, "for a CPU and for a GPU"
-    return text
 
 
 def command(arguments: str) -> list[str]:

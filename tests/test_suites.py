@@ -15,12 +15,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
-from factories import make_answer, make_evaluation, make_header
+from factories import make_answer, make_evaluation, make_header, quick_protocol
 from test_report import needs_browser, open_page
 
 from kernelgauge.errors import ProblemError, StoreError
@@ -731,12 +730,7 @@ def as_candidate(reference: str) -> str:
 
 def quick(folder: Path) -> Path:
     """The strict protocol with as few samples as it allows."""
-    text = resources.files("kernelgauge.protocols").joinpath("strict.toml").read_text()
-    text = text.replace('name = "strict"', 'name = "quick"')
-    for name, value in (("processes", 1), ("min_samples", 4), ("budget_seconds", 1.0)):
-        text, count = re.subn(rf"(?m)^{name} = [\d.]+", f"{name} = {value}", text)
-        assert count == 2, "for a CPU and for a GPU"
-    (folder / "quick.toml").write_text(text)
+    (folder / "quick.toml").write_text(quick_protocol())
     return folder / "quick.toml"
 
 

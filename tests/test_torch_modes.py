@@ -9,10 +9,10 @@ import signal
 import subprocess
 import sys
 import time
-from importlib import resources
 from pathlib import Path
 
 import pytest
+from factories import quick_protocol
 
 from kernelgauge.config import Limits
 from kernelgauge.generation.torch_modes import TorchModes, baseline, modes_on
@@ -74,13 +74,8 @@ def test_a_mode_that_is_wrong_is_data(session: Session) -> None:
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The strict protocol with as few samples as it allows."""
-    text = resources.files("kernelgauge.protocols").joinpath("strict.toml").read_text()
-    text = text.replace('name = "strict"', 'name = "quick"')
-    for name, value in (("processes", 1), ("min_samples", 4), ("budget_seconds", 1.0)):
-        text, count = re.subn(rf"(?m)^{name} = [\d.]+", f"{name} = {value}", text)
-        assert count == 1
     path = tmp_path_factory.mktemp("protocol") / "quick.toml"
-    path.write_text(text)
+    path.write_text(quick_protocol())
     return path
 
 

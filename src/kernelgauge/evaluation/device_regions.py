@@ -91,7 +91,7 @@ class DeviceRegion(Region):
         except OutOfDeviceMemory:
             free, _ = torch.cuda.mem_get_info(device_index(device))
             wanted = f"{size / 2**30:.2f} GiB wanted, {free / 2**30:.2f} free"
-            raise OutOfDeviceMemory(f"no room on {device}: {wanted}") from None
+            raise OutOfDeviceMemory(f"no room in the memory of {device}: {wanted}") from None
         return cls(pointer.value, size, device, owned=True)
 
     @classmethod
