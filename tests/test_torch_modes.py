@@ -78,7 +78,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = text.replace('name = "strict"', 'name = "quick"')
     for name, value in (("processes", 1), ("min_samples", 4), ("budget_seconds", 1.0)):
         text, count = re.subn(rf"(?m)^{name} = [\d.]+", f"{name} = {value}", text)
-        assert count == 1
+        assert count == 2, "for a CPU and for a GPU"
     path = tmp_path_factory.mktemp("protocol") / "quick.toml"
     path.write_text(text)
     return path
