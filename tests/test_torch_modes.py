@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,14 @@ def test_a_mode_that_is_wrong_is_data(session: Session) -> None:
     found = baseline(record.model_copy(update={"sample": 1}))
     assert (found.mode, found.outcome, found.measured) == ("compile", Outcome.WRONG_VALUE, None)
     assert "trial 1" in found.reason
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The commands below store baselines, which no other test is to find."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KERNELGAUGE_CACHE", str(tmp_path_factory.mktemp("baselines-cache")))
+        yield
 
 
 @pytest.fixture(scope="module")

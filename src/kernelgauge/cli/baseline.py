@@ -14,10 +14,12 @@ from kernelgauge import __version__
 from kernelgauge.cli.options import (
     AsJson,
     DeviceName,
+    MathName,
     ProtocolName,
     SizesName,
     SuiteName,
     chosen_device,
+    chosen_rules,
     chosen_suite,
     parse_levels,
     parse_names,
@@ -56,6 +58,7 @@ def measure(
     sizes: SizesName = None,
     device: DeviceName = None,
     protocol: ProtocolName = "strict",
+    math: MathName = None,
 ) -> None:
     """Measure PyTorch's modes against eager; later evaluations here then say their speedup over the fastest."""
     if context.invoked_subcommand:
@@ -63,14 +66,14 @@ def measure(
     if out is None:
         raise UsageError("missing option '--out': the folder to measure into")
     from kernelgauge.cli.run import selected
-    from kernelgauge.config import load_protocol, load_settings
+    from kernelgauge.config import load_settings
     from kernelgauge.generation.torch_modes import TorchModes
     from kernelgauge.problems.catalogue import DEFAULT_LEVELS
     from kernelgauge.schema import RunHeader
     from kernelgauge.store.run import Run
 
-    rules = load_protocol(protocol)
     where = chosen_device(device)
+    rules = chosen_rules(protocol, math, None, None, where)
     contestant = TorchModes(_modes(modes, where), rules.agreement.math, load_settings().threads)
     names = parse_names(problems)
     meant = chosen_suite(suite, names)
@@ -85,6 +88,7 @@ def measure(
         device=where,
         protocol=rules.name,
         protocol_digest=rules.digest,
+        math=rules.agreement.math,
     )
     before: list[Baseline] = []
     if recheck:
