@@ -80,7 +80,8 @@ def gpu_count() -> int:
     return len(done.stdout.splitlines())
 
 
-def _cpu_model() -> str:
+def cpu_model() -> str:
+    """The processor as it calls itself."""
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):
@@ -106,7 +107,7 @@ def environment(threads: int) -> Environment:
         compiler=first_line("g++", "--version"),
         cuda=cuda_compiler(),
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",
-        cpu=_cpu_model(),
+        cpu=cpu_model(),
         cores=len(os.sched_getaffinity(0)),
         threads=threads,
         memory_gb=round(memory_bytes() / 2**30, 1),

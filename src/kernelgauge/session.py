@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named, detect
-from kernelgauge.config import Limits, Protocol, load_protocol, load_settings
+from kernelgauge.config import Limits, MathMode, Protocol, load_protocol, load_settings
 from kernelgauge.errors import BackendMissing, CandidateError, ProblemError, StoreError, UsageError
 from kernelgauge.evaluation import examination
 from kernelgauge.evaluation.admission import Admissions, Weighed, weigh
+from kernelgauge.evaluation.bounds import Bounds
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.profiling import Profiler
 from kernelgauge.evaluation.supervisor import Job, Supervisor
@@ -22,8 +23,9 @@ from kernelgauge.execution.local import Done, LocalExecutor, Task, devices_of
 from kernelgauge.generation.contestant import Contestant
 from kernelgauge.hardware import environment
 from kernelgauge.problems.loader import load_problem, sizes_within
-from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, Profile, RunHeader, Sizes
+from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Peaks, Problem, Profile, RunHeader, Sizes, Work
 from kernelgauge.store.baselines import Baselines
+from kernelgauge.timing import peaks
 from kernelgauge.timing.baselines import compared
 
 if TYPE_CHECKING:
@@ -46,7 +48,8 @@ class Session:
         self._zygote = Zygote(self.settings)
         cache = self.settings.cache
         admissions = Admissions(self._zygote, cache / "admissions")
-        self.supervisor = Supervisor(self._zygote, BuildCache(cache / "builds"), admissions)
+        self.bounds = Bounds(self._zygote, cache)
+        self.supervisor = Supervisor(self._zygote, BuildCache(cache / "builds"), admissions, self.bounds)
         self.leases = Leases(self.settings.cache / "locks")
         self.baselines = Baselines(self.settings.cache / "baselines")
 
@@ -125,6 +128,21 @@ class Session:
     def describe(self, problem: Problem) -> dict[str, Any]:
         """Names, shapes, FLOPs and bytes of a problem, without its memory. Raises ProblemError if its code fails."""
         return examination.described(self._zygote, problem)
+
+    def work(self, problem: Problem, math: MathMode = "ieee") -> Work | None:
+        """FLOPs and bytes of one call at the least, kept on disk; None where they cannot be told without its memory.
+
+        Raises ProblemError if its code fails.
+        """
+        return self.bounds.work(problem, math, self.environment)
+
+    def measure(self, device: str) -> Peaks:
+        """Measure what a device can do, alone on it, and keep that for the bounds of all evaluations from now on.
+
+        Raises MachineError if it cannot be measured.
+        """
+        with self.leases.exclusive(device):
+            return peaks.measure(self.settings.cache, self.environment, device)
 
     def try_out(self, problem: Problem) -> dict[str, Any]:
         """What one forward of a problem gives on the CPU. Raises ProblemError if its code fails."""

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import json
+from typing import Annotated
 
 import typer
 
-from kernelgauge.cli.options import AsJson
+from kernelgauge.cli.options import AsJson, DeviceName, chosen_device
+from kernelgauge.errors import UsageError
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", help="Measure this machine's peaks instead, for bounds (docs/bound.md)."),
+    ] = False,
+    device: DeviceName = None,
+    as_json: AsJson = False,
+) -> None:
     """Certify every backend with three fixture candidates: one right, one that returns zeros, one not Python.
 
-    Exit code: 0 if every backend that can run here judged all three as it must, 3 if not.
+    With --measure, bandwidths and matrix rates of --device instead. Exit code: 0 if every backend that can run here
+    judged all three as it must, 3 if not.
     """
+    if measure:
+        _measure(chosen_device(device), as_json)
+        return
+    if device is not None:
+        raise UsageError("--device goes with --measure: backends are certified on every device they know")
     from kernelgauge.certify import certify
     from kernelgauge.cli.progress import working
     from kernelgauge.session import Session
@@ -46,3 +61,30 @@ def doctor(as_json: AsJson = False) -> None:
     walls = next((finding.isolation for finding in findings if finding.isolation), ())
     console.print(f"walls around a worker: {', '.join(walls) or 'none: results are marked as not isolated'}")
     raise typer.Exit(3 if broken else 0)
+
+
+def _measure(device: str, as_json: bool) -> None:
+    from kernelgauge.cli.progress import working
+    from kernelgauge.session import Session
+
+    with Session() as session, working(f"measuring the peaks of {device}"):
+        peaks = session.measure(device)
+    if as_json:
+        typer.echo(peaks.model_dump_json())
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None)
+    table.add_row("device", f"{peaks.device}, {peaks.name}")
+    table.add_row("copy", f"{peaks.copy_gbs:.4g} GB/s, read and written")
+    table.add_row("read only", f"{peaks.read_gbs:.4g} GB/s")
+    table.add_row("ceiling", f"{peaks.ceiling_gbs:.4g} GB/s")
+    for precision, rate in peaks.flops.items():
+        table.add_row(f"matrix product, {precision}", f"{rate / 1e12:.4g} TFLOP/s")
+    table.add_row("cache", f"{peaks.cache_bytes >> 20} MiB")
+    table.add_row("how", peaks.note)
+    console = Console(markup=False)
+    console.print(table)
+    if peaks.device == "cpu":
+        console.print("CPU figures are rough: a neighbour on a shared machine can halve them.")

@@ -9,10 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelgauge.cli import fresh, suites
-from kernelgauge.cli.options import AsJson, SizesOption, SuiteName, chosen_suite, parse_levels, parse_range
+from kernelgauge.cli.options import (
+    AsJson,
+    DeviceName,
+    MathName,
+    SizesOption,
+    SuiteName,
+    chosen_device,
+    chosen_suite,
+    parse_levels,
+    parse_range,
+)
 
 if TYPE_CHECKING:
+    from kernelgauge.config import MathMode
     from kernelgauge.problems.catalogue import Entry
+    from kernelgauge.schema import Peaks, Problem
+
+_FIGURES = ("GFLOP", "MB", "FLOP/B", "bound ms")
 
 app = typer.Typer(help="What is in the suite, and which others are there?", no_args_is_help=True)
 app.command("suites")(suites.suites)
@@ -34,10 +48,15 @@ def list_(
     suite: SuiteName = None,
     as_json: AsJson = False,
 ) -> None:
-    """All problems: number, name, tags, work at full sizes, and how weak each is at the published inputs."""
+    """All problems: number, name, tags, work at full sizes, and how weak each is at the published inputs.
+
+    Where peaks of this machine are known, also the least time it allows, in float32 arithmetic.
+    """
+    from kernelgauge.cli.work import peaks_here
     from kernelgauge.problems.catalogue import entry, select
 
-    rows = [_row(entry(key)) for key in select(parse_levels(level), suite=chosen_suite(suite))]
+    peaks = peaks_here(chosen_device(None))
+    rows = [_row(entry(key), peaks) for key in select(parse_levels(level), suite=chosen_suite(suite))]
     wanted = {part.strip() for part in (tag or "").split(",") if part.strip()}
     low, high = parse_range("--intensity", intensity)
     rows = [row for row in rows if wanted <= set(row["tags"])]
@@ -51,8 +70,8 @@ def list_(
     from kernelgauge.cli.tables import console
 
     table = Table(box=None, header_style="bold")
-    for column in ("problem", "name", "tags", "GFLOP", "MB", "FLOP/B", "at published inputs"):
-        table.add_column(column, justify="right" if column in ("GFLOP", "MB", "FLOP/B") else "left")
+    for column in ("problem", "name", "tags", *_FIGURES, "at published inputs"):
+        table.add_column(column, justify="right" if column in _FIGURES else "left")
     for row in rows:
         weakness = row["weakness"]
         weak = f"{weakness['severity']}: {', '.join(weakness['kinds'])}" if weakness else ""
@@ -63,21 +82,24 @@ def list_(
             f"{row['flops'] / 1e9:.3g}" if row["flops"] else "",
             f"{row['min_bytes'] / 1e6:.3g}" if row["min_bytes"] else "",
             f"{row['intensity']:.3g}" if row["intensity"] is not None else "",
+            f"{row['bound_ms_ieee']:.3g}" if row["bound_ms_ieee"] is not None else "",
             weak,
         )
     console().print(table)
 
 
-def _row(found: Entry) -> dict[str, Any]:
-    """A flat object for a problem; work is that at full sizes, null where nothing is recorded of it."""
+def _row(found: Entry, peaks: Peaks | None) -> dict[str, Any]:
+    """A flat object for a problem; work and bound are those at full sizes, null where nothing is recorded of it."""
+    from kernelgauge.cli.work import MATHS, bound_row
     from kernelgauge.problems.facts import facts
     from kernelgauge.schema import suite_of
 
     known = facts(found.level, found.number) if suite_of(found.key) is None else None
-    work: dict[str, Any] = {"flops": None, "min_bytes": None, "intensity": None}
+    names = ("flops", "min_bytes", "intensity", "peaks", *(f"bound_ms_{math}" for math in MATHS))
+    work: dict[str, Any] = dict.fromkeys(names)
     if known is not None:
-        intensity = known.flops / known.min_bytes if known.flops is not None else None
-        work = {"flops": known.flops, "min_bytes": known.min_bytes, "intensity": intensity}
+        counted = {"flops": known.flops, "min_bytes": known.min_bytes, "intensity": known.work.intensity}
+        work = {**counted, **bound_row(known.work, peaks)}
     return {"key": found.key, **found.model_dump(mode="json"), **work}
 
 
@@ -85,16 +107,37 @@ def _row(found: Entry) -> dict[str, Any]:
 def show(
     problem: Annotated[str, typer.Argument(help="A problem such as 1/23, or a file of your own.")],
     sizes: Annotated[SizesOption, typer.Option("--sizes")] = SizesOption.full,
+    work: Annotated[
+        bool, typer.Option("--work", help="Show FLOPs, bytes and the least time this machine allows instead.")
+    ] = False,
+    device: DeviceName = None,
+    math: MathName = None,
     as_json: AsJson = False,
 ) -> None:
-    """The source of a problem, with that size's constants in place."""
+    """The source of a problem, with that size's constants in place; or with --work what it has to do."""
     from kernelgauge.problems.loader import load_problem
 
     found = load_problem(problem, sizes=sizes.value)  # type: ignore[arg-type]
-    if as_json:
+    if work:
+        _show_work(found, chosen_device(device), math.value if math else None, as_json)
+    elif as_json:
         typer.echo(found.model_dump_json())
     else:
         typer.echo(found.source, nl=False)
+
+
+def _show_work(problem: Problem, device: str, math: MathMode | None, as_json: bool) -> None:
+    from kernelgauge.cli import work
+    from kernelgauge.session import Session
+
+    maths = (math,) if math else work.MATHS
+    peaks = work.peaks_here(device)
+    with Session(threads=1) as session:
+        found = session.work(problem, maths[0])
+    if as_json:
+        typer.echo(json.dumps(work.as_json(problem, found, peaks, maths)))
+    else:
+        work.show_work(problem, found, peaks, maths)
 
 
 @app.command()

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kernelgauge.schema import Evaluation, Timing
+from kernelgauge.schema import Bound, Evaluation, Timing
 
 _COLOURS = {"faster": "green", "tie": "yellow", "slower": "red", None: "green"}
 _LOG_LINES = 12
@@ -37,6 +37,13 @@ def _timing_rows(table: Table, timing: Timing) -> None:
     table.add_row("samples", f"{count} pairs; stopped: {why[timing.stopped]}")
 
 
+def bound_line(bound: Bound) -> str:
+    """How far both sides are from what the hardware allows, in one line."""
+    share, reference = 100 * bound.share, 100 / bound.headroom
+    what = f"{bound.binding}, {bound.bound_ms:.4g} ms, peaks {bound.peaks}"
+    return f"reaches {share:.3g} % of the bound ({what}); reference {reference:.3g} %"
+
+
 def show(record: Evaluation) -> None:
     """Print the verdict, the numbers behind it, and the log where something failed."""
     # Names, paths and notes come from strangers' files: square brackets in them are text, not markup.
@@ -50,6 +57,10 @@ def show(record: Evaluation) -> None:
     if best := record.over_strongest:
         low, high = best.interval
         table.add_row("strongest", f"{best.speedup:.3g}x {best.mode} (95 % between {low:.3g} and {high:.3g})")
+    if record.bound:
+        table.add_row("bound", bound_line(record.bound))
+        if record.bound.review:
+            table.add_row("look at it", record.bound.review)
     if record.trials:
         worst = max(record.trials, key=lambda trial: trial.error / trial.allowed if trial.allowed else 0)
         error = f"worst {worst.error:.2g} of {worst.allowed:.2g} allowed ({worst.variant} inputs)"

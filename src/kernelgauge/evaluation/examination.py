@@ -6,7 +6,8 @@ import json
 import os
 from typing import Any
 
-from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.config import MathMode
+from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.process import WorkerProcess
 from kernelgauge.evaluation.trusted import ask
 from kernelgauge.schema import Problem
@@ -15,13 +16,13 @@ SEED = 0
 """Under which `run` draws, so that its fingerprints can be compared with recorded ones."""
 
 
-def described(zygote: Zygote, problem: Problem) -> dict[str, Any]:
+def described(zygote: Zygote, problem: Problem, math: MathMode = "ieee") -> dict[str, Any]:
     """Names, shapes, FLOPs and bytes at the problem's sizes, without its memory; see `examiner.describe`.
 
     Raises:
         ProblemError: its own code fails.
     """
-    return _ask(zygote, problem, "describe")
+    return _ask(zygote, problem, "describe", math=math)
 
 
 def ran(zygote: Zygote, problem: Problem) -> dict[str, Any]:
@@ -33,10 +34,20 @@ def ran(zygote: Zygote, problem: Problem) -> dict[str, Any]:
     return _ask(zygote, problem, "run", seed=SEED)
 
 
-def _ask(zygote: Zygote, problem: Problem, do: str, **fields: Any) -> dict[str, Any]:
+def certain(zygote: Zygote, problem: Problem, math: MathMode, device: str) -> dict[str, int]:
+    """Bytes of inputs and outputs that any right kernel moves; see `sensitivity.certain`.
+
+    Raises:
+        ProblemError: its own code fails, or the device has not the memory.
+    """
+    fields = {"domains": problem.domains, "device": worker_device(device), "math": math, "seed": SEED}
+    return _ask(zygote, problem, "certain", device, **fields)
+
+
+def _ask(zygote: Zygote, problem: Problem, do: str, where: str = "cpu", /, **fields: Any) -> dict[str, Any]:
     answer = os.memfd_create("examination", os.MFD_CLOEXEC)
     try:
-        with WorkerProcess(zygote, "examiner", sealed=False) as process:
+        with WorkerProcess(zygote, "examiner", where, sealed=False) as process:
             path = process.scratch / "problem.py"
             path.write_text(problem.source)
             limit = zygote.settings.limits.load_seconds

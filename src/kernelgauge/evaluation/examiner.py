@@ -18,8 +18,12 @@ from typing import Any
 import torch
 
 from kernelgauge.backends.loading import import_file
+from kernelgauge.config import MathMode
 from kernelgauge.evaluation.channel import receive, send
+from kernelgauge.evaluation.math_modes import cast
 from kernelgauge.evaluation.regions import dtype_name
+from kernelgauge.evaluation.sensitivity import certain
+from kernelgauge.evaluation.traffic import Reads, reached, written
 from kernelgauge.evaluation.worker import failure, flatten
 
 # How PyTorch says that an operator needs values, which the meta device has not.
@@ -45,11 +49,17 @@ def _bytes(tensors: list[torch.Tensor]) -> int:
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
 
-def describe(path: Path) -> dict[str, Any]:
+def _narrowest(tensors: list[torch.Tensor]) -> str:
+    widths = [tensor.element_size() for tensor in tensors if tensor.is_floating_point()]
+    return {8: "float64", 4: "float32"}.get(min(widths, default=4), "half")
+
+
+def describe(path: Path, math: MathMode = "ieee") -> dict[str, Any]:
     """Shapes, names and work of a problem at the sizes in its text, on the meta device: without its memory.
 
     `flops` counts matrix products, convolutions and attention (`torch.utils.flop_counter`); `bytes` tells inputs,
-    each parameter and outputs apart. Where the forward looks at values, what follows from running it is None.
+    each parameter and outputs apart. `moved` are the bytes that it has to read and write (see `traffic`). Where the
+    forward looks at values, what follows from running it is None.
     """
     # Here, not above: it imports Triton, which must not be in the zygote before a worker has said how it is to run.
     from torch.utils.flop_counter import FlopCounterMode
@@ -58,9 +68,13 @@ def describe(path: Path) -> dict[str, Any]:
         module = import_file(path, "problem")
         inputs = list(module.get_inputs())
         init = list(module.get_init_inputs())
-        model = module.Model(*init)
+        model = cast(module.Model(*init), math)
+        inputs = [cast(value, math) for value in inputs]
+        given = [value for value in inputs if isinstance(value, torch.Tensor)]
+        weights = list(model.parameters())
         try:
-            with FlopCounterMode(display=False) as counter:
+            # With gradients, though none is computed: their graph tells which parameters reach an output.
+            with torch.enable_grad(), Reads([*given, *weights]) as reads, FlopCounterMode(display=False) as counter:
                 outputs: list[torch.Tensor] | None = flatten(model(*inputs))
         except RuntimeError as error:
             if not _NO_VALUES.search(str(error)):  # shapes that do not fit, say, are the problem's fault
@@ -77,10 +91,18 @@ def describe(path: Path) -> dict[str, Any]:
         "output": [_shape_and_dtype(tensor) for tensor in outputs] if outputs is not None else None,
         "flops": counter.get_total_flops() or None if outputs is not None else None,
         "bytes": {
-            "inputs": _bytes([value for value in inputs if isinstance(value, torch.Tensor)]),
+            "inputs": _bytes(given),
             "parameters": {name: _bytes([tensor]) for name, tensor in model.named_parameters()},
             "output": _bytes(outputs) if outputs is not None else None,
         },
+        "moved": {
+            "inputs": reads.of(given),
+            "parameters": reads.of(reached(outputs, weights)),
+            "outputs": written(outputs, [*given, *weights, *model.buffers()]),
+            "narrowest": _narrowest([*given, *weights, *outputs]),
+        }
+        if outputs is not None
+        else None,
     }
 
 
@@ -169,7 +191,11 @@ def _unreached(drawn: Any, seed: int) -> list[str]:
 
 def serve(channel: socket.socket) -> None:
     """Answer commands until the parent hangs up; the first descriptor of each is the file to write to."""
-    commands: dict[str, Callable[..., dict[str, Any]]] = {"describe": describe, "run": run}
+    commands: dict[str, Callable[..., dict[str, Any]]] = {
+        "describe": describe,
+        "run": run,
+        "certain": certain,
+    }
     while True:
         command, descriptors = receive(channel)
         stage = command.pop("do")

@@ -18,16 +18,17 @@ import torch
 from kernelgauge.backends.cache import BuildCache, build_key
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.checks.numerics import Distance
-from kernelgauge.config import NARROW, Protocol
+from kernelgauge.config import NARROW, MathMode, Protocol
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ReferenceTooLarge
 from kernelgauge.evaluation.admission import PRECISIONS, Admissions, Weighing, precisions
+from kernelgauge.evaluation.bounds import Bounds
 from kernelgauge.evaluation.build import build_candidate
 from kernelgauge.evaluation.check import Checked, check
 from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.measure import Measurement
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.side import Failure, Side, Source, WorkerKilled
-from kernelgauge.schema import Candidate, Environment, Evaluation, Outcome, Problem, Timing
+from kernelgauge.schema import Bound, Candidate, Environment, Evaluation, Outcome, Problem, Timing
 
 _ATTEMPTS = 2
 # Bytes of one call's inputs and outputs from which admission is not learnt beside a candidate.
@@ -50,6 +51,7 @@ class Job:
     build_dir: Path | None = None
     checked: Checked | None = None
     timing: Timing | None = None
+    bound: Bound | None = None
     failure: Failure | None = None
     route: Literal["seed", "state_dict"] = "seed"
     trivial: tuple[str, ...] | None = None
@@ -85,10 +87,11 @@ class Built:
 class Supervisor:
     """Judges candidates on this machine; every method leaves no process and no file of a candidate behind."""
 
-    def __init__(self, zygote: Zygote, builds: BuildCache, admissions: Admissions):
+    def __init__(self, zygote: Zygote, builds: BuildCache, admissions: Admissions, bounds: Bounds):
         self._zygote = zygote
         self._builds = builds
         self._admissions = admissions
+        self._bounds = bounds
 
     def abandon(self) -> None:
         """End every process of evaluations under way; they fail with MachineError."""
@@ -106,6 +109,8 @@ class Supervisor:
         with _recording(job):
             with job.stage("build"):
                 _retried(lambda: self._build(job))
+            with job.stage("bound"):
+                self._bounds.foresee(*_asked(job))
             if job.device == "cpu":
                 _retried(lambda: self._check(job))
         if job.device == "cpu":
@@ -123,6 +128,9 @@ class Supervisor:
         if job.failure is None and (on_gpu or timed):
             with _recording(job):
                 _retried(lambda: self._judge(job, timed))
+                if job.timing is not None:
+                    with job.stage("bound"):
+                        _retried(lambda: self._bound(job))
         if on_gpu:
             self._admit(job)
 
@@ -277,6 +285,10 @@ class Supervisor:
                 rounds.take(reference, candidate)
             return checked
 
+    def _bound(self, job: Job) -> None:
+        assert job.timing is not None
+        job.bound = self._bounds.judged(*_asked(job), job.timing)
+
     @staticmethod
     def record(job: Job) -> Evaluation:
         """The record of a job that has gone through `prepare` and `time`."""
@@ -307,10 +319,16 @@ class Supervisor:
             trivial=trivial,
             counts=not trivial or job.protocol.score.weak_problems == "counted",
             timing=None if failure else job.timing,
+            bound=None if failure else job.bound,
             notes=tuple(job.notes),
             seconds=job.seconds,
             log=job.log,
         )
+
+
+def _asked(job: Job) -> tuple[Problem, MathMode, str, Environment]:
+    """What the bound of a job depends on, beside its timing."""
+    return job.problem, job.protocol.agreement.math, job.device, job.environment
 
 
 def _with_recorded(problem: Problem, protocol: Protocol, found: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,11 +7,13 @@ made from the files beside it, so comparing the two says something.
 from __future__ import annotations
 
 import json
+import math
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kernelgauge.schema import Record
+from kernelgauge.schema import Record, Work
 
 _HERE = Path(__file__).parent / "facts"
 
@@ -45,6 +47,19 @@ class Facts(Record):
     """Inputs and parameters that reach the output read once, outputs written once."""
     small: SizeFacts
     odd: SizeFacts
+
+    @property
+    def work(self) -> Work:
+        """FLOPs and bytes of one call at the full sizes; the parameters are what inputs and outputs leave."""
+        inputs = sum(_bytes(each) for each in self.inputs if "shape" in each)
+        outputs = sum(map(_bytes, self.output))
+        parameters = max(self.min_bytes - inputs - outputs, 0)
+        return Work(flops=self.flops, inputs=inputs, parameters=parameters, outputs=outputs)
+
+
+def _bytes(tensor: dict[str, Any]) -> int:
+    width = 1 if tensor["dtype"] == "bool" else int(re.sub(r"\D", "", tensor["dtype"])) // 8
+    return int(math.prod(tensor["shape"])) * width
 
 
 def facts(level: int, number: int) -> Facts | None:

@@ -6,6 +6,7 @@ interval that does not contain its own estimate, cannot be constructed.
 
 from kernelgauge.schema.base import FORMAT, Record, digest, finite
 from kernelgauge.schema.baseline import Baseline, Measured, conditions, setting
+from kernelgauge.schema.bound import Bound, Peaks, Precision, Work
 from kernelgauge.schema.comparison import MODES, Mode, OverBaseline
 from kernelgauge.schema.evaluation import Environment, Evaluation, Outcome, Trial
 from kernelgauge.schema.problem import SUITE_NAME, Candidate, Domain, Problem, Sizes, Weakness, suite_of
@@ -18,6 +19,7 @@ __all__ = [
     "MODES",
     "SUITE_NAME",
     "Baseline",
+    "Bound",
     "Candidate",
     "Counters",
     "Domain",
@@ -29,6 +31,8 @@ __all__ = [
     "NoCandidate",
     "Outcome",
     "OverBaseline",
+    "Peaks",
+    "Precision",
     "Problem",
     "Profile",
     "ProfileRow",
@@ -39,6 +43,7 @@ __all__ = [
     "Timing",
     "Trial",
     "Weakness",
+    "Work",
     "conditions",
     "digest",
     "finite",

@@ -15,6 +15,7 @@ from uuid import uuid4
 from pydantic import Field, model_validator
 
 from kernelgauge.schema.base import FORMAT, Record, digest, finite
+from kernelgauge.schema.bound import Bound
 from kernelgauge.schema.comparison import OverBaseline, check_modes
 from kernelgauge.schema.problem import Sizes
 from kernelgauge.schema.timing import Timing
@@ -121,6 +122,8 @@ class Evaluation(Record):
     timing: Timing | None = None
     over: tuple[OverBaseline, ...] = ()
     """Speedup over PyTorch's modes, where they were measured on this machine; eager, which `timing` has, included."""
+    bound: Bound | None = None
+    """The least time the hardware allows; None where nothing was timed or no bound can be given."""
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = Field(default_factory=dict)
     """Where the evaluation's own time went, by stage."""
@@ -132,6 +135,8 @@ class Evaluation(Record):
         passed = self.outcome is Outcome.PASSED
         if self.timing is not None and not passed:
             raise ValueError(f"a candidate that is {self.outcome} cannot have a time")
+        if self.bound is not None and self.timing is None:
+            raise ValueError("a bound is compared with a time, and there is none")
         if passed and not all(trial.agreed for trial in self.trials):
             raise ValueError("a pass needs every trial to agree")
         if passed and not self.trials:
@@ -207,6 +212,12 @@ class Evaluation(Record):
             "device_reference_ms": self.timing.device_reference_ms if self.timing else None,
             "device_candidate_ms": self.timing.device_candidate_ms if self.timing else None,
             "launch_bound": self.timing.launch_bound if self.timing else None,
+            "bound_ms": self.bound.bound_ms if self.bound else None,
+            "bound_by": self.bound.binding if self.bound else None,
+            "bound_share": self.bound.share if self.bound else None,
+            "bound_peaks": self.bound.peaks if self.bound else None,
+            "headroom": self.bound.headroom if self.bound else None,
+            "review": self.bound.review if self.bound else "",
             "samples": len(self.timing.candidate_samples_ms) if self.timing else 0,
             "counts": self.counts,
             "trivial": list(self.trivial),
