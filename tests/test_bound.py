@@ -172,11 +172,13 @@ def test_a_floor_is_below_the_bound() -> None:
 
 def test_faster_than_its_flops_is_marked_and_kept() -> None:
     diagonal = Work(flops=10**13, inputs=10**6, parameters=0, outputs=10**6)
-    found = bound(diagonal, H100, "ieee", timed(0.02))
+    found = bound(diagonal, H100, "ieee", timed(0.02, reference_ms=90.0))
     assert found is not None and found.binding == "arithmetic"
     assert found.share > 1 and "FLOPs" in found.review
-    good = bound(diagonal, H100, "ieee", timed(found.bound_ms / 1.2))
+    good = bound(diagonal, H100, "ieee", timed(found.bound_ms / 1.2, reference_ms=90.0))
     assert good is not None and good.review == "", "a better product than PyTorch's is no wonder"
+    both = bound(diagonal, H100, "ieee", timed(0.02, reference_ms=0.03))
+    assert both is not None and both.review == "", "the reference did all of them: the peaks are too low"
 
 
 def test_faster_than_all_parameters_is_marked_and_kept() -> None:

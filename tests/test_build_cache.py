@@ -20,6 +20,7 @@ from kernelgauge.backends.extension import extension_key
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.admission import Admissions
+from kernelgauge.evaluation.bounds import Bounds
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.side import Failure
 from kernelgauge.evaluation.supervisor import Supervisor
@@ -267,7 +268,9 @@ def test_second_build_starts_no_process(session: Session, monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "executable", "/nonexistent")
     cache = session.settings.cache
     zygote = Zygote(session.settings)
-    supervisor = Supervisor(zygote, BuildCache(cache / "builds"), Admissions(zygote, cache / "admissions"))
+    supervisor = Supervisor(
+        zygote, BuildCache(cache / "builds"), Admissions(zygote, cache / "admissions"), Bounds(zygote, cache)
+    )
     found = supervisor.build(named(40, 50), "cpu")
     assert (found.folder, found.made, found.log) == (first.folder, False, "")
     with pytest.raises(MachineError, match="/nonexistent"):
