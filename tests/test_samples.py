@@ -1,0 +1,135 @@
+"""Times from the parent's brackets and the workers' words: what a lie, and what the place in a pair, can do."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from kernelgauge.config import load_protocol
+from kernelgauge.errors import UsageError
+from kernelgauge.evaluation.samples import Sample, Samples
+from kernelgauge.timing.cores import keeping_off, launch_core
+from kernelgauge.timing.timers import HostTime, timer_named, timer_names
+
+GPU_RULES = load_protocol("strict").timing_on("cuda")
+MESSAGE_NS = 400_000
+
+
+def taken(claim_ns: float, really_ns: float | None = None, seed: int = 0, count: int = 60) -> list[Sample]:
+    """Calls of which the worker claims one time and that take another; messages take 0.4 ms, give or take 10 us."""
+    draw = random.Random(seed)
+    really = claim_ns if really_ns is None else really_ns
+    return [
+        Sample(
+            computed_ns=round(really * draw.gauss(1, 0.003) + MESSAGE_NS + draw.gauss(0, 10_000)),
+            copy_ns=round(50_000 + draw.gauss(0, 1000)),
+            forward_ns=round(claim_ns * draw.gauss(1, 0.003)),
+        )
+        for _ in range(count)
+    ]
+
+
+def pairs(reference: list[Sample], candidate: list[Sample]) -> Samples:
+    return Samples(claims=True, reference=reference, candidate=candidate, ends=[len(reference)])
+
+
+def test_an_honest_claim_is_taken_as_it_is() -> None:
+    samples = pairs(taken(2e6), taken(1e6, seed=1))
+    assert samples.excess_ns() == 0
+    ratio = samples.ratio(GPU_RULES, final=True)
+    assert ratio.estimate == pytest.approx(2, rel=0.01)
+    assert ratio.low > 1.9
+    assert ratio.high - ratio.low >= 2 * 0.02 * ratio.estimate - 1e-9, "no interval claims less than the resolution"
+
+
+def test_a_time_that_only_the_parent_saw_is_added_to_every_call() -> None:
+    samples = pairs(taken(1e6), taken(10_000, really_ns=1e6, seed=1))
+    assert samples.excess_ns() == pytest.approx(0.99e6, rel=0.02)
+    assert samples.ratio(GPU_RULES, final=True).estimate == pytest.approx(1, rel=0.02)
+
+
+def test_what_goes_unnoticed_is_said_and_is_less_than_a_quarter_of_a_message() -> None:
+    hidden_ns = 80_000
+    samples = pairs(taken(1e6), taken(1e6 - hidden_ns, really_ns=1e6, seed=1))
+    assert samples.excess_ns() == 0
+    assert hidden_ns < samples.unnoticed_ns() < 0.3 * MESSAGE_NS
+    more = pairs(taken(1e6), taken(1e6 - 150_000, really_ns=1e6, seed=1))
+    assert more.excess_ns() == pytest.approx(150_000, rel=0.1)
+
+
+def test_work_during_the_copy_is_added_to_the_call_it_belongs_to() -> None:
+    late = [Sample(s.computed_ns, s.copy_ns + 700_000, s.forward_ns) for s in taken(300_000, seed=1)]
+    samples = pairs(taken(1e6), late)
+    assert samples.ratio(GPU_RULES, final=True).estimate == pytest.approx(1, rel=0.02)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_place_in_a_pair_cancels_within_a_block(seed: int) -> None:
+    """Whoever comes first takes 12 % longer: as much as was seen, and more than what is to be told apart."""
+    draw = random.Random(seed)
+    samples = Samples(claims=True)
+    for _ in range(12):
+        first = draw.random() < 0.5
+        for reference_first in (first, not first):
+            times = (3.4e6, 3.05e6) if reference_first else (3.05e6, 3.4e6)
+            for side, time in zip((samples.reference, samples.candidate), times, strict=True):
+                side.append(taken(time, seed=draw.randrange(1 << 30), count=1)[0])
+    samples.ends = [24]
+    assert samples.ratio(GPU_RULES, final=False).estimate == pytest.approx(1, abs=0.004)
+    assert max(samples.blocks()[0]) < 3.4 * 0.97
+
+
+def test_a_dropped_pair_takes_its_block_with_it() -> None:
+    samples = pairs(taken(1e6, count=4), taken(1e6, count=4))
+    samples.drop_block()
+    assert len(samples.reference) == len(samples.candidate) == 2
+    samples.reference += taken(1e6, count=1)
+    samples.candidate += taken(1e6, count=1)
+    samples.drop_block()
+    assert len(samples.reference) == len(samples.candidate) == 2
+
+
+def test_rules_of_a_gpu_are_those_of_a_cpu_but_for_what_is_said() -> None:
+    rules = load_protocol("strict")
+    cpu, gpu = rules.timing_on("cpu"), rules.timing_on("cuda")
+    assert cpu == rules.timing
+    assert (cpu.timer, gpu.timer) == ("host_time", "cuda_event")
+    assert gpu.confidence == cpu.confidence and gpu.fresh_inputs
+
+
+def test_another_arithmetic_is_another_protocol_with_tolerances_of_its_own() -> None:
+    rules = load_protocol("strict")
+    half = rules.under(math="fp16")
+    assert half.agreement.math == "fp16" and half.digest != rules.digest
+    assert half.judgement_digest != rules.judgement_digest
+    assert rules.under(timer="cuda_graph").judgement_digest == rules.judgement_digest
+    assert half.agreement.multiples[0] < rules.agreement.multiples[0]
+    with pytest.raises(UsageError, match="narrow_multiple"):
+        agreement = rules.agreement.model_copy(update={"narrow_multiple": 0.0})
+        rules.model_copy(update={"agreement": agreement}).under(math="bf16")
+
+
+def test_timers_are_found_by_name_and_say_where_they_work() -> None:
+    assert isinstance(timer_named("host_time"), HostTime)
+    assert [name for name in timer_names() if "cpu" in timer_named(name).devices] == ["host_time"]
+    with pytest.raises(UsageError, match="did you mean cuda_event"):
+        timer_named("cuda_events")
+
+
+def test_a_host_timer_measures_calls_that_take_time() -> None:
+    calls: list[int] = []
+    samples = HostTime().samples(lambda: calls.append(sum(range(20_000))), warmups=2, count=5)
+    assert len(calls) == 7
+    assert len(samples) == 5 and all(0 < sample < 1e4 for sample in samples)
+
+
+def test_the_core_that_launches_is_kept_free_and_given_back() -> None:
+    import os
+
+    before = os.sched_getaffinity(0)
+    core = launch_core(0)
+    assert core is None or core in before
+    with keeping_off(min(before)):
+        assert len(before) == 1 or min(before) not in os.sched_getaffinity(0)
+    assert os.sched_getaffinity(0) == before
