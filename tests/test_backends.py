@@ -17,7 +17,7 @@ from kernelgauge.backends.cuda import cuda_home
 from kernelgauge.backends.registry import backend_named, detect, names
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import BackendMissing, UsageError
-from kernelgauge.evaluation.side import Failure
+from kernelgauge.evaluation.failures import Failure
 from kernelgauge.schema import Candidate, Evaluation, Outcome, Problem
 from kernelgauge.session import Session
 

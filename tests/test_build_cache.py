@@ -21,8 +21,8 @@ from kernelgauge.backends.registry import backend_named
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.admission import Admissions
 from kernelgauge.evaluation.bounds import Bounds
+from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.launcher import Zygote
-from kernelgauge.evaluation.side import Failure
 from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.schema import Candidate
 from kernelgauge.session import Session

@@ -198,7 +198,7 @@ def under(session: Session, math: MathMode, source: str, text: str = GEMM) -> Ev
     job = session.job(Problem(key="own", name="own", source=text), candidate, rules, "cuda")
     session.supervisor.prepare(job)
     session.supervisor.judge(job, timed=False)
-    return session.supervisor.record(job)
+    return job.record()
 
 
 def test_a_copy_is_right_and_neither_faster_nor_slower(gpu_session: Session) -> None:
@@ -261,7 +261,7 @@ def test_each_timer_of_the_published_procedure(gpu_session: Session, name: str) 
     job = gpu_session.job(problem, candidate, load_protocol("v0.1").under(timer=name), "cuda")
     gpu_session.supervisor.prepare(job)
     gpu_session.supervisor.judge(job)
-    timing = gpu_session.supervisor.record(job).timing
+    timing = job.record().timing
     assert timing is not None and timing.timer == name, job.failure
     assert 0.7 < timing.speedup < 1.4
     assert 0.1 < timing.reference_ms < 5
@@ -273,7 +273,7 @@ def test_a_graph_is_replayed_on_both_sides_on_fresh_inputs(gpu_session: Session)
     job = gpu_session.job(Problem(key="own", name="own", source=RELU), candidate, rules, "cuda")
     gpu_session.supervisor.prepare(job)
     gpu_session.supervisor.judge(job)
-    record = gpu_session.supervisor.record(job)
+    record = job.record()
     assert record.outcome is Outcome.PASSED, record.reason
     assert record.timing is not None and record.timing.timer == "cuda_graph" and record.standing == "tie"
 

@@ -15,9 +15,10 @@ from kernelgauge.errors import BackendMissing, CandidateError, ProblemError, Sto
 from kernelgauge.evaluation import examination
 from kernelgauge.evaluation.admission import Admissions, Weighed, weigh
 from kernelgauge.evaluation.bounds import Bounds
+from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.profiling import Profiler
-from kernelgauge.evaluation.supervisor import Job, Supervisor
+from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import Done, LocalExecutor, Task, devices_of
 from kernelgauge.generation.contestant import Contestant
@@ -220,7 +221,7 @@ class Session:
 
     def _recorded(self, job: Job) -> Evaluation:
         """The job's record, with its speedups over the baselines measured on this machine."""
-        record = self.supervisor.record(job)
+        record = job.record()
         try:
             return compared(record, self.baselines.of(record.problem_digest))
         except StoreError as error:  # a verdict of minutes must not be lost to it

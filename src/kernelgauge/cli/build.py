@@ -27,7 +27,7 @@ def build(
         raise BackendMissing(reason)
     # These bring torch: a wrong name or file is refused seconds before that.
     from kernelgauge.cli.progress import working
-    from kernelgauge.evaluation.side import Failure
+    from kernelgauge.evaluation.failures import Failure
     from kernelgauge.session import Session
 
     try:

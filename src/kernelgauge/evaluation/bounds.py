@@ -16,8 +16,8 @@ from kernelgauge.checks.bound import bound, faster_than_memory
 from kernelgauge.config import MathMode
 from kernelgauge.errors import ProblemError
 from kernelgauge.evaluation import examination
+from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.launcher import Zygote, worker_device
-from kernelgauge.evaluation.side import Failure
 from kernelgauge.schema import Bound, Environment, Outcome, Peaks, Problem, Timing, Work, digest
 from kernelgauge.timing.peaks import known
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernelgauge.backends.registry import backend_named
+from kernelgauge.evaluation.failures import Failure, explain_end, last_line
 from kernelgauge.evaluation.isolation import SHARED_MEMORY
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
-from kernelgauge.evaluation.side import Failure, explain_end, last_line
 from kernelgauge.evaluation.worker import COMPILER_ERROR
 from kernelgauge.schema import Candidate, Outcome
 
@@ -17,6 +18,15 @@ _LOG_TAIL = 12_000
 _COMPILERS = ("CppCompileError", "CompileError", "InductorError", "BackendCompilerFailed")
 # The staging folder is another one each time: with it, equal errors would never read alike.
 _FOLDER = re.compile(r"\S*/(?=[^/\s]+\.\w+[:(]\d)")
+
+
+@dataclass(frozen=True)
+class Built:
+    """A finished build: its folder (None where the backend has nothing to build), whether it was made just now."""
+
+    folder: Path | None
+    made: bool
+    log: str
 
 
 def build_candidate(zygote: Zygote, candidate: Candidate, device: str, staging: Path) -> str:

@@ -12,9 +12,10 @@ from kernelgauge.checks.numerics import Distance
 from kernelgauge.checks.probes import BLIND, Accepts, Probes
 from kernelgauge.evaluation import judge
 from kernelgauge.evaluation.channel import Claim
+from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.math_modes import roundoff
 from kernelgauge.evaluation.reference import Reference
-from kernelgauge.evaluation.side import Failure, Side
+from kernelgauge.evaluation.side import Side
 from kernelgauge.schema import Trial
 
 

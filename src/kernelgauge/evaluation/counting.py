@@ -14,10 +14,11 @@ from pathlib import Path
 from kernelgauge.backends.base import search_path
 from kernelgauge.backends.cuda import cuda_home
 from kernelgauge.errors import MachineError
+from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
 from kernelgauge.evaluation.reference import Reference
-from kernelgauge.evaluation.side import Failure, Side, Source
+from kernelgauge.evaluation.side import Side, Source
 from kernelgauge.schema import Counters
 from kernelgauge.timing import ncu
 

@@ -10,7 +10,7 @@ import torch
 from kernelgauge.checks.numerics import Allowance, Distance, allowance, closeness, distances
 from kernelgauge.config import Agreement
 from kernelgauge.evaluation.channel import Claim, TensorSpec
-from kernelgauge.evaluation.side import Failure
+from kernelgauge.evaluation.failures import Failure
 from kernelgauge.schema import Outcome, Trial
 
 # Up to here an error looks like arithmetic in 16 bits (bfloat16 keeps 8 bits: 2**-8 = 0.004 per operation).

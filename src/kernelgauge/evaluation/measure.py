@@ -17,9 +17,10 @@ from kernelgauge.checks.numerics import Distance
 from kernelgauge.config import TimingRules
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation import judge
+from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.samples import NS_PER_MS, Sample, Samples
-from kernelgauge.evaluation.side import Failure, Side
+from kernelgauge.evaluation.side import Side
 from kernelgauge.hardware import device_index
 from kernelgauge.schema import Outcome, Timing
 from kernelgauge.timing.cache_flush import CacheFlush

@@ -15,11 +15,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ProblemError
+from kernelgauge.evaluation.build import Built
 from kernelgauge.evaluation.counting import CountedSide, NoCounters, count, find_ncu
+from kernelgauge.evaluation.failures import Failure, WorkerKilled
 from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.reference import Reference
-from kernelgauge.evaluation.side import Failure, Side, Source, WorkerKilled
-from kernelgauge.evaluation.supervisor import Built
+from kernelgauge.evaluation.side import Side, Source
 from kernelgauge.schema import Candidate, Counters, Environment, Outcome, Problem, Profile, ProfileRow
 from kernelgauge.timing.kernel_names import short_name
 

@@ -14,11 +14,12 @@ from kernelgauge.checks.numerics import Distance, distances
 from kernelgauge.config import PUBLIC_SEED, Protocol
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation.channel import Claim, TensorSpec
+from kernelgauge.evaluation.failures import Failure, WorkerKilled
 from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.math_modes import roundoff
 from kernelgauge.evaluation.process import WorkerProcess
 from kernelgauge.evaluation.regions import Region, create, lay_out, size_of, tickets
-from kernelgauge.evaluation.side import Failure, Side, Source, WorkerKilled
+from kernelgauge.evaluation.side import Side, Source
 from kernelgauge.evaluation.trusted import ReferenceRaised, ask
 from kernelgauge.schema import Outcome, Problem
 

@@ -6,9 +6,7 @@ Whatever goes wrong on a side is a `Failure` with an outcome of the record's voc
 
 from __future__ import annotations
 
-import re
 import secrets
-import signal
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,28 +19,12 @@ from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import MathMode
 from kernelgauge.errors import MachineError, OutOfDeviceMemory
 from kernelgauge.evaluation.channel import Claim, TensorSpec
+from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end, last_line
 from kernelgauge.evaluation.launcher import Zygote, worker_device
-from kernelgauge.evaluation.process import WORKER_FAILURES, ChannelClosed, WorkerEnded, WorkerProcess, WorkerTimedOut
+from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
 from kernelgauge.evaluation.regions import Region, create, size_of, tickets
 from kernelgauge.hardware import device_index
 from kernelgauge.schema import Outcome
-
-_DEVICE_FAULT = re.compile(r"(?:CUDA error|Triton Error \[CUDA\]): (.+)")
-_ILLEGAL_ACCESS = ("illegal memory access", "misaligned address", "address space")
-_EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Failed|Unsupported)(?:: |$)")
-_MEMORY_VIOLATIONS = {int(signal.SIGSEGV): "segmentation fault", int(signal.SIGBUS): "bus error"}
-
-
-class Failure(Exception):
-    """What a side did wrong: an outcome, one sentence, and what was printed where that says more."""
-
-    def __init__(self, outcome: Outcome, reason: str, rule: str | None = None, log: str = ""):
-        super().__init__(reason)
-        self.outcome, self.reason, self.rule, self.log = outcome, reason, rule, log
-
-
-class WorkerKilled(MachineError):
-    """A worker got SIGKILL from somebody else; at a second time, nothing says that it was not its own doing."""
 
 
 @dataclass(frozen=True)
@@ -64,40 +46,6 @@ class Call:
     copy_ns: int
     """From the order to copy until the outputs were in the region: nothing but a copy, if that was true."""
     claim: Claim
-
-
-def last_line(text: str) -> str:
-    """The line of a traceback that says what happened."""
-    lines = [line for line in text.strip().splitlines() if line.strip()]
-    own = text.rpartition("Traceback (most recent call last)")[2].splitlines()
-    named = [line for line in own if _EXCEPTION.match(line)]  # some exceptions end with advice
-    return (named or lines)[-1].strip()[:500] if lines else "no message"
-
-
-def _ended(stage: str, status: int, log: str) -> Failure:
-    if status >= 0:
-        return Failure(Outcome.RUNTIME_ERROR, f"{stage}: the process ended by itself with exit status {status}")
-    number = -status
-    if number in _MEMORY_VIOLATIONS:
-        return Failure(Outcome.RUNTIME_ERROR, f"{stage}: memory violation ({_MEMORY_VIOLATIONS[number]})")
-    if number == signal.SIGKILL:
-        raise WorkerKilled(f"a worker was killed from outside during {stage}")
-    if number == signal.SIGABRT and "bad_alloc" in log:
-        return Failure(Outcome.OUT_OF_MEMORY, f"{stage}: out of memory (std::bad_alloc)")
-    # Most real-time signals have a number and no name.
-    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-    return Failure(Outcome.RUNTIME_ERROR, f"{stage}: the process was ended by {name}")
-
-
-def explain_end(stage: str, seconds: float, error: Exception, log: str) -> Failure:
-    """The failure behind a worker that gave no answer; raises WorkerKilled if somebody else killed it."""
-    if isinstance(error, ChannelClosed):
-        return Failure(Outcome.RUNTIME_ERROR, f"{stage}: closed its channel to the parent")
-    if isinstance(error, WorkerTimedOut):
-        return Failure(Outcome.TIMED_OUT, f"{stage}: no answer within {seconds:g} s")
-    if isinstance(error, WorkerEnded):
-        return _ended(stage, error.status, log)
-    return Failure(Outcome.REJECTED, f"{stage}: forged message: {error}", "forged_message")
 
 
 class Side:
@@ -270,7 +218,7 @@ class Side:
             first = process.receive_raw(self._limits.call_seconds, spin)
             computed = time.perf_counter_ns()
             if (said := process.parse(first, "computed")).event == "failed":
-                raise self._failed("forward", said)
+                raise claimed_failure("forward", said)
             copying = time.perf_counter_ns()
             process.tell("copy")
             second = process.receive_raw(self._limits.call_seconds, spin)
@@ -279,7 +227,7 @@ class Side:
         except WORKER_FAILURES as error:
             raise explain_end("forward", self._limits.call_seconds, error, process.log()) from error
         if claim.event == "failed":
-            raise self._failed("forward", claim)
+            raise claimed_failure("forward", claim)
         return Call(computed - start, done - copying, claim)
 
     def samples(self, timer: str, warmups: int, count: int) -> tuple[list[float], float]:
@@ -317,18 +265,8 @@ class Side:
         except WORKER_FAILURES as error:
             raise explain_end(do, seconds, error, self.process.log()) from error
         if claim.event == "failed":
-            raise self._failed(do, claim)
+            raise claimed_failure(do, claim)
         return claim
-
-    def _failed(self, stage: str, claim: Claim) -> Failure:
-        text = last_line(claim.message)
-        if fault := _DEVICE_FAULT.search(claim.message):  # the lines after it are advice
-            illegal = any(mark in fault[1] for mark in _ILLEGAL_ACCESS)
-            text = f"memory violation on the GPU ({fault[1]})" if illegal else fault[0]
-        if claim.kind == "OutOfMemory":
-            return Failure(Outcome.OUT_OF_MEMORY, f"{stage}: {text}")
-        outcome = Outcome.LOAD_FAILED if stage in ("load", "construct") else Outcome.RUNTIME_ERROR
-        return Failure(outcome, f"{stage}: {text}")
 
     def close(self) -> None:
         """End the worker and give its memory back."""

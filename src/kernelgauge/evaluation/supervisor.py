@@ -7,28 +7,26 @@ compares, keeps the clock, and writes the record.
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 import torch
 
 from kernelgauge.backends.cache import BuildCache, build_key
 from kernelgauge.backends.registry import backend_named
-from kernelgauge.checks.numerics import Distance
 from kernelgauge.config import NARROW, MathMode, Protocol
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ReferenceTooLarge
 from kernelgauge.evaluation.admission import PRECISIONS, Admissions, Weighing, precisions
 from kernelgauge.evaluation.bounds import Bounds
-from kernelgauge.evaluation.build import build_candidate
+from kernelgauge.evaluation.build import Built, build_candidate
 from kernelgauge.evaluation.check import Checked, check
-from kernelgauge.evaluation.launcher import Zygote, worker_device
-from kernelgauge.evaluation.measure import Measurement
+from kernelgauge.evaluation.failures import Failure, WorkerKilled
+from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.reference import Reference
-from kernelgauge.evaluation.side import Failure, Side, Source, WorkerKilled
-from kernelgauge.schema import Bound, Candidate, Environment, Evaluation, Outcome, Problem, Timing
+from kernelgauge.evaluation.rounds import Rounds
+from kernelgauge.evaluation.side import Side
+from kernelgauge.schema import Candidate, Environment, Outcome, Problem
 
 _ATTEMPTS = 2
 # Bytes of one call's inputs and outputs from which admission is not learnt beside a candidate.
@@ -37,51 +35,6 @@ _LARGE = 2**32
 _DRAWS = 3
 # What a candidate that constructs in another order can look like under the seed route.
 _OTHER_WEIGHTS = (Outcome.WRONG_VALUE, Outcome.WRONG_PRECISION)
-
-
-@dataclass
-class Job:
-    """One evaluation under way: what is judged, by which rules, and what is known so far."""
-
-    problem: Problem
-    candidate: Candidate
-    protocol: Protocol
-    device: str
-    environment: Environment
-    build_dir: Path | None = None
-    checked: Checked | None = None
-    timing: Timing | None = None
-    bound: Bound | None = None
-    failure: Failure | None = None
-    route: Literal["seed", "state_dict"] = "seed"
-    trivial: tuple[str, ...] | None = None
-    """Answers without the work that would pass; None until that is known."""
-    walls: tuple[str, ...] = ()
-    notes: list[str] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)
-    log: str = ""
-
-    @contextlib.contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Add the time spent inside to the stage's account."""
-        started = time.monotonic()
-        try:
-            yield
-        finally:
-            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - started, 3)
-
-    @property
-    def source(self) -> Source:
-        return Source(self.candidate.source, "ModelNew", self.candidate.backend, self.build_dir)
-
-
-@dataclass(frozen=True)
-class Built:
-    """A finished build: its folder (None where the backend has nothing to build), whether it was made just now."""
-
-    folder: Path | None
-    made: bool
-    log: str
 
 
 class Supervisor:
@@ -289,42 +242,6 @@ class Supervisor:
         assert job.timing is not None
         job.bound = self._bounds.judged(*_asked(job), job.timing)
 
-    @staticmethod
-    def record(job: Job) -> Evaluation:
-        """The record of a job that has gone through `prepare` and `time`."""
-        problem, candidate, failure = job.problem, job.candidate, job.failure
-        checked = job.checked or Checked()
-        trivial = tuple(dict.fromkeys([*(job.trivial or ()), *checked.blind]))
-        return Evaluation(
-            problem=problem.key,
-            level=problem.level,
-            problem_name=problem.name,
-            problem_digest=problem.digest,
-            sizes=problem.sizes,
-            contestant=candidate.contestant,
-            sample=candidate.sample,
-            backend=candidate.backend,
-            candidate_digest=candidate.digest,
-            protocol=job.protocol.name,
-            protocol_digest=job.protocol.digest,
-            math=job.protocol.agreement.math,
-            device=worker_device(job.device),
-            environment=job.environment,
-            isolation=job.walls,
-            outcome=failure.outcome if failure else Outcome.PASSED,
-            reason=failure.reason if failure else "",
-            rule=failure.rule if failure else None,
-            route=job.route,
-            trials=tuple(checked.trials),
-            trivial=trivial,
-            counts=not trivial or job.protocol.score.weak_problems == "counted",
-            timing=None if failure else job.timing,
-            bound=None if failure else job.bound,
-            notes=tuple(job.notes),
-            seconds=job.seconds,
-            log=job.log,
-        )
-
 
 def _asked(job: Job) -> tuple[Problem, MathMode, str, Environment]:
     """What the bound of a job depends on, beside its timing."""
@@ -339,31 +256,6 @@ def _with_recorded(problem: Problem, protocol: Protocol, found: tuple[str, ...])
     if protocol.agreement.math in NARROW:  # that record was made without TF32, which is no cut corner there
         recorded = tuple(name for name in recorded if name not in PRECISIONS)
     return tuple(dict.fromkeys([*found, *recorded]))
-
-
-class Rounds:
-    """The timing of one job, round by round."""
-
-    def __init__(self, job: Job):
-        self._job = job
-        self._taken = 0
-        self.rules = job.protocol.timing_on(job.device)
-        self.measurement = Measurement(self.rules, job.device)
-
-    @property
-    def left(self) -> int:
-        return self.rules.processes - self._taken
-
-    def take(self, reference: Reference, candidate: Side) -> None:
-        """Time the next round on these two sides, which nothing else has used but checks of the same job."""
-        assert self._job.checked is not None
-        eager = [
-            Distance(max(own.rms for own in each), max(own.worst for own in each))
-            for each in zip(*self._job.checked.eager, strict=True)
-        ]
-        self._taken += 1
-        with self._job.stage("time"):
-            self.measurement.round(reference, candidate, self._taken, eager)
 
 
 @contextlib.contextmanager

@@ -8,9 +8,9 @@ from typing import Any
 
 from kernelgauge.errors import MachineError, ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation.channel import Claim
+from kernelgauge.evaluation.failures import last_line
 from kernelgauge.evaluation.launcher import hub_cache
 from kernelgauge.evaluation.process import ChannelClosed, ProtocolBroken, WorkerEnded, WorkerProcess, WorkerTimedOut
-from kernelgauge.evaluation.side import last_line
 from kernelgauge.schema import Problem
 
 EXTRAS = {"transformers": "level4"}

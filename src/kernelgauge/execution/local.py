@@ -17,7 +17,8 @@ from queue import SimpleQueue
 from typing import Any
 
 from kernelgauge.errors import KernelgaugeError
-from kernelgauge.evaluation.supervisor import Job, Supervisor
+from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.execution.lease import Leases
 from kernelgauge.hardware import gpu_count
 from kernelgauge.schema import NoCandidate

@@ -1,0 +1,74 @@
+"""What went wrong on a side, in the words of a record: from a worker's end, its silence, or what it raised."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+from kernelgauge.errors import MachineError
+from kernelgauge.evaluation.channel import Claim
+from kernelgauge.evaluation.process import ChannelClosed, WorkerEnded, WorkerTimedOut
+from kernelgauge.schema import Outcome
+
+_DEVICE_FAULT = re.compile(r"(?:CUDA error|Triton Error \[CUDA\]): (.+)")
+_ILLEGAL_ACCESS = ("illegal memory access", "misaligned address", "address space")
+_EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Failed|Unsupported)(?:: |$)")
+_MEMORY_VIOLATIONS = {int(signal.SIGSEGV): "segmentation fault", int(signal.SIGBUS): "bus error"}
+
+
+class Failure(Exception):
+    """What a side did wrong: an outcome, one sentence, and what was printed where that says more."""
+
+    def __init__(self, outcome: Outcome, reason: str, rule: str | None = None, log: str = ""):
+        super().__init__(reason)
+        self.outcome, self.reason, self.rule, self.log = outcome, reason, rule, log
+
+
+class WorkerKilled(MachineError):
+    """A worker got SIGKILL from somebody else; at a second time, nothing says that it was not its own doing."""
+
+
+def last_line(text: str) -> str:
+    """The line of a traceback that says what happened."""
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    own = text.rpartition("Traceback (most recent call last)")[2].splitlines()
+    named = [line for line in own if _EXCEPTION.match(line)]  # some exceptions end with advice
+    return (named or lines)[-1].strip()[:500] if lines else "no message"
+
+
+def _ended(stage: str, status: int, log: str) -> Failure:
+    if status >= 0:
+        return Failure(Outcome.RUNTIME_ERROR, f"{stage}: the process ended by itself with exit status {status}")
+    number = -status
+    if number in _MEMORY_VIOLATIONS:
+        return Failure(Outcome.RUNTIME_ERROR, f"{stage}: memory violation ({_MEMORY_VIOLATIONS[number]})")
+    if number == signal.SIGKILL:
+        raise WorkerKilled(f"a worker was killed from outside during {stage}")
+    if number == signal.SIGABRT and "bad_alloc" in log:
+        return Failure(Outcome.OUT_OF_MEMORY, f"{stage}: out of memory (std::bad_alloc)")
+    # Most real-time signals have a number and no name.
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+    return Failure(Outcome.RUNTIME_ERROR, f"{stage}: the process was ended by {name}")
+
+
+def explain_end(stage: str, seconds: float, error: Exception, log: str) -> Failure:
+    """The failure behind a worker that gave no answer; raises WorkerKilled if somebody else killed it."""
+    if isinstance(error, ChannelClosed):
+        return Failure(Outcome.RUNTIME_ERROR, f"{stage}: closed its channel to the parent")
+    if isinstance(error, WorkerTimedOut):
+        return Failure(Outcome.TIMED_OUT, f"{stage}: no answer within {seconds:g} s")
+    if isinstance(error, WorkerEnded):
+        return _ended(stage, error.status, log)
+    return Failure(Outcome.REJECTED, f"{stage}: forged message: {error}", "forged_message")
+
+
+def claimed_failure(stage: str, claim: Claim) -> Failure:
+    """The failure behind an exception that a worker told."""
+    text = last_line(claim.message)
+    if fault := _DEVICE_FAULT.search(claim.message):  # the lines after it are advice
+        illegal = any(mark in fault[1] for mark in _ILLEGAL_ACCESS)
+        text = f"memory violation on the GPU ({fault[1]})" if illegal else fault[0]
+    if claim.kind == "OutOfMemory":
+        return Failure(Outcome.OUT_OF_MEMORY, f"{stage}: {text}")
+    outcome = Outcome.LOAD_FAILED if stage in ("load", "construct") else Outcome.RUNTIME_ERROR
+    return Failure(outcome, f"{stage}: {text}")

@@ -1,0 +1,88 @@
+"""One evaluation under way, and the record it ends in."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from kernelgauge.config import Protocol
+from kernelgauge.evaluation.check import Checked
+from kernelgauge.evaluation.failures import Failure
+from kernelgauge.evaluation.launcher import worker_device
+from kernelgauge.evaluation.side import Source
+from kernelgauge.schema import Bound, Candidate, Environment, Evaluation, Outcome, Problem, Timing
+
+
+@dataclass
+class Job:
+    """One evaluation under way: what is judged, by which rules, and what is known so far."""
+
+    problem: Problem
+    candidate: Candidate
+    protocol: Protocol
+    device: str
+    environment: Environment
+    build_dir: Path | None = None
+    checked: Checked | None = None
+    timing: Timing | None = None
+    bound: Bound | None = None
+    failure: Failure | None = None
+    route: Literal["seed", "state_dict"] = "seed"
+    trivial: tuple[str, ...] | None = None
+    """Answers without the work that would pass; None until that is known."""
+    walls: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    log: str = ""
+
+    @contextlib.contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time spent inside to the stage's account."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - started, 3)
+
+    @property
+    def source(self) -> Source:
+        return Source(self.candidate.source, "ModelNew", self.candidate.backend, self.build_dir)
+
+    def record(self) -> Evaluation:
+        """The record of a job that has gone through `prepare` and `time`."""
+        problem, candidate, failure = self.problem, self.candidate, self.failure
+        checked = self.checked or Checked()
+        trivial = tuple(dict.fromkeys([*(self.trivial or ()), *checked.blind]))
+        return Evaluation(
+            problem=problem.key,
+            level=problem.level,
+            problem_name=problem.name,
+            problem_digest=problem.digest,
+            sizes=problem.sizes,
+            contestant=candidate.contestant,
+            sample=candidate.sample,
+            backend=candidate.backend,
+            candidate_digest=candidate.digest,
+            protocol=self.protocol.name,
+            protocol_digest=self.protocol.digest,
+            math=self.protocol.agreement.math,
+            device=worker_device(self.device),
+            environment=self.environment,
+            isolation=self.walls,
+            outcome=failure.outcome if failure else Outcome.PASSED,
+            reason=failure.reason if failure else "",
+            rule=failure.rule if failure else None,
+            route=self.route,
+            trials=tuple(checked.trials),
+            trivial=trivial,
+            counts=not trivial or self.protocol.score.weak_problems == "counted",
+            timing=None if failure else self.timing,
+            bound=None if failure else self.bound,
+            notes=tuple(self.notes),
+            seconds=self.seconds,
+            log=self.log,
+        )

@@ -1,0 +1,34 @@
+"""The timing of one job over fresh pairs of processes."""
+
+from __future__ import annotations
+
+from kernelgauge.checks.numerics import Distance
+from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.measure import Measurement
+from kernelgauge.evaluation.reference import Reference
+from kernelgauge.evaluation.side import Side
+
+
+class Rounds:
+    """The timing of one job, round by round."""
+
+    def __init__(self, job: Job):
+        self._job = job
+        self._taken = 0
+        self.rules = job.protocol.timing_on(job.device)
+        self.measurement = Measurement(self.rules, job.device)
+
+    @property
+    def left(self) -> int:
+        return self.rules.processes - self._taken
+
+    def take(self, reference: Reference, candidate: Side) -> None:
+        """Time the next round on these two sides, which nothing else has used but checks of the same job."""
+        assert self._job.checked is not None
+        eager = [
+            Distance(max(own.rms for own in each), max(own.worst for own in each))
+            for each in zip(*self._job.checked.eager, strict=True)
+        ]
+        self._taken += 1
+        with self._job.stage("time"):
+            self.measurement.round(reference, candidate, self._taken, eager)
