@@ -157,6 +157,17 @@ class ModelNew(torch.nn.Module):
     def forward(self, x):
         return torch.relu(x - 0.5) * x
 """,
+    "only_queued": """
+import torch
+
+torch.cuda.Event.elapsed_time = lambda self, other: 0.01
+torch.cuda.synchronize = lambda *ignored: None
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x - 0.5) * x
+""",
     "side_stream": """
 import torch
 
@@ -229,7 +240,7 @@ def test_a_time_talked_down_is_made_up_for(gpu_session: Session, name: str) -> N
     record = judged(gpu_session, FORGERIES[name], timed=True)
     assert record.outcome is Outcome.PASSED, record.reason
     timing = record.timing
-    assert timing is not None and timing.excess_ms > 0.3 * timing.reference_ms
+    assert timing is not None and timing.excess_ms + timing.late_work_ms > 0.3 * timing.reference_ms
     assert record.standing != "faster", timing
 
 

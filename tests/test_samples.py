@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import statistics
 
 import pytest
 
@@ -36,7 +37,7 @@ def pairs(reference: list[Sample], candidate: list[Sample]) -> Samples:
 
 def test_an_honest_claim_is_taken_as_it_is() -> None:
     samples = pairs(taken(2e6), taken(1e6, seed=1))
-    assert samples.excess_ns() == 0
+    assert set(samples.excess_ns()) == {0}
     ratio = samples.ratio(GPU_RULES, final=True)
     assert ratio.estimate == pytest.approx(2, rel=0.01)
     assert ratio.low > 1.9
@@ -45,17 +46,33 @@ def test_an_honest_claim_is_taken_as_it_is() -> None:
 
 def test_a_time_that_only_the_parent_saw_is_added_to_every_call() -> None:
     samples = pairs(taken(1e6), taken(10_000, really_ns=1e6, seed=1))
-    assert samples.excess_ns() == pytest.approx(0.99e6, rel=0.02)
+    assert statistics.fmean(samples.excess_ns()) == pytest.approx(0.99e6, rel=0.02)
     assert samples.ratio(GPU_RULES, final=True).estimate == pytest.approx(1, rel=0.02)
 
 
 def test_what_goes_unnoticed_is_said_and_is_less_than_a_quarter_of_a_message() -> None:
-    hidden_ns = 80_000
+    hidden_ns = 60_000
     samples = pairs(taken(1e6), taken(1e6 - hidden_ns, really_ns=1e6, seed=1))
-    assert samples.excess_ns() == 0
+    assert set(samples.excess_ns()) == {0}
     assert hidden_ns < samples.unnoticed_ns() < 0.3 * MESSAGE_NS
     more = pairs(taken(1e6), taken(1e6 - 150_000, really_ns=1e6, seed=1))
-    assert more.excess_ns() == pytest.approx(150_000, rel=0.1)
+    assert statistics.fmean(more.excess_ns()) == pytest.approx(150_000, rel=0.1)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.45, 0.5, 0.9])
+def test_a_lie_in_some_of_the_calls_is_charged_to_those(share: float) -> None:
+    """Half the calls forged, and chosen so that no median moves: neither the ratio nor the allowance may follow."""
+    draw = random.Random(3)
+    candidate = [s if draw.random() > share else Sample(s.computed_ns, s.copy_ns, 200) for s in taken(2e6, seed=1)]
+    samples = pairs(taken(2e6), candidate)
+    assert samples.unnoticed_ns() < 0.3 * MESSAGE_NS
+    assert samples.ratio(GPU_RULES, final=True).estimate == pytest.approx(1, rel=0.02)
+
+
+def test_too_few_pairs_for_blocks_show_their_own_scatter() -> None:
+    samples = pairs([*taken(1e6, count=1), *taken(3e6, count=1)], taken(1e6, count=2))
+    ratio = samples.ratio(GPU_RULES, final=True)
+    assert ratio.low < 1.1 and ratio.high > 2.9
 
 
 def test_work_during_the_copy_is_added_to_the_call_it_belongs_to() -> None:
@@ -130,6 +147,6 @@ def test_the_core_that_launches_is_kept_free_and_given_back() -> None:
     before = os.sched_getaffinity(0)
     core = launch_core(0)
     assert core is None or core in before
-    with keeping_off(min(before)):
+    with keeping_off([min(before)]):
         assert len(before) == 1 or min(before) not in os.sched_getaffinity(0)
     assert os.sched_getaffinity(0) == before

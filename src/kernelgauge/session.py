@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named, detect
 from kernelgauge.config import Limits, MathMode, Protocol, load_protocol, load_settings
-from kernelgauge.errors import BackendMissing, CandidateError, ProblemError, StoreError, UsageError
+from kernelgauge.errors import BackendMissing, CandidateError, KernelgaugeError, ProblemError, StoreError, UsageError
 from kernelgauge.evaluation import examination
 from kernelgauge.evaluation.admission import Admissions, Weighed, weigh
 from kernelgauge.evaluation.bounds import Bounds
@@ -201,8 +201,14 @@ class Session:
                 run.append(record, result.candidate)
                 watch.judged(record)
             elif isinstance(result, NoCandidate):
-                run.append_skip(result)
-                watch.skipped(result)
+                try:
+                    skip = self._counted(result, header, protocol)
+                except KernelgaugeError as error:
+                    failed.append(Done(done.task, error))
+                    watch.failed(failed[-1])
+                    continue
+                run.append_skip(skip)
+                watch.skipped(skip)
             else:
                 failed.append(done)
                 watch.failed(done)
@@ -214,9 +220,7 @@ class Session:
         problem = load_problem(key, sizes=sizes_within(key, header.sizes))
         answer = contestant.complete(problem, sample, header.device)
         if isinstance(answer, NoCandidate):
-            trivial = self.supervisor.trivial(problem, protocol, header.device, self.environment)
-            counts = not trivial or protocol.score.weak_problems == "counted"
-            return answer.model_copy(update={"level": problem.level, "counts": counts})
+            return answer.model_copy(update={"level": problem.level})
         return self.job(problem, answer, protocol, header.device)
 
     def _recorded(self, job: Job) -> Evaluation:
@@ -226,6 +230,14 @@ class Session:
             return compared(record, self.baselines.of(record.problem_digest))
         except StoreError as error:  # a verdict of minutes must not be lost to it
             return record.model_copy(update={"notes": (*record.notes, f"not compared with baselines: {error}")})
+
+    def _counted(self, skip: NoCandidate, header: RunHeader, protocol: Protocol) -> NoCandidate:
+        """With what is known of the problem: a weak one does not count for those without an answer either."""
+        problem = load_problem(skip.problem, sizes=sizes_within(skip.problem, header.sizes))
+        lease = self.leases.shared if header.device == "cpu" else self.leases.exclusive
+        with lease(header.device):
+            trivial = self.supervisor.trivial(problem, protocol, header.device, self.environment)
+        return skip.model_copy(update={"counts": not trivial or protocol.score.weak_problems == "counted"})
 
     def close(self) -> None:
         """End the zygote and every process forked from it."""

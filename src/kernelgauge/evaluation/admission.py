@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
 from kernelgauge.backends.cache import locked
 from kernelgauge.checks.numerics import distances
 from kernelgauge.checks.probes import BLIND, Accepts, Probes
 from kernelgauge.config import NARROW, Protocol
+from kernelgauge.errors import ReferenceTooLarge
 from kernelgauge.evaluation.check import Facts, acceptance, prepare, trials
 from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.reference import Reference
@@ -110,10 +113,20 @@ class Weighing:
         self._idle = {each.removeprefix(_WITHOUT) for each in shortcuts if each.startswith(_WITHOUT)}
         self._everywhere: Probes | None = None
         self._trials = 0
+        self.gave_up = False
+        """Beside a candidate, memory may not suffice: then nothing that was found counts."""
         self.blind = Probes(BLIND)
 
     def see(self, facts: Facts) -> None:
-        """Try everything against the trial that was prepared last."""
+        """Try everything against the trial that was prepared last; give up where memory does not suffice for that."""
+        if self.gave_up:
+            return
+        try:
+            self._see(facts)
+        except (ReferenceTooLarge, torch.OutOfMemoryError):
+            self.gave_up = True
+
+    def _see(self, facts: Facts) -> None:
         reference, accepts = self._reference, acceptance(self._reference, facts)
         given = reference.given()
         if self._everywhere is None:
@@ -151,7 +164,7 @@ class Weighing:
     def all_trials(self) -> None:
         """Go through the protocol's trials for nothing else than this."""
         for variant in trials(self._reference, self.blind):
-            self.see(prepare(self._reference, variant))
+            self._see(prepare(self._reference, variant))
 
 
 def precisions(protocol: Protocol) -> tuple[str, ...]:
@@ -206,5 +219,6 @@ class Admissions:
 
     def _path(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> Path:
         place = [worker_device(device), environment.gpu if device != "cpu" else None, environment.torch]
-        described = [problem.source, problem.domains, protocol.judgement_digest, *place]
+        rules = [protocol.judgement_digest, protocol.score.weak_problems]
+        described = [problem.source, problem.domains, *rules, *place]
         return self._root / f"{digest(json.dumps(described, sort_keys=True))}.json"

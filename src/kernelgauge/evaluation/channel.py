@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 LARGEST_MESSAGE = 64 * 1024
 LARGEST_TEXT = 16 * 1024
+# As many times as fit a message.
+MOST_SAMPLES = 2000
 
 
 class TensorSpec(BaseModel):

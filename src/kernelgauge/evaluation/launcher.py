@@ -31,32 +31,25 @@ TORCH_INDUCTOR = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_CPP_CACHE
 _START_SECONDS = 60.0
 
 
-class Zygote:
-    """The process that forks sealed workers; started on first use, restarted if it dies."""
+class _Forker:
+    """One started zygote: its process, and the socket that requests go to."""
 
     def __init__(self, settings: Settings):
-        self.settings = settings
-        self.scratch = ScratchFolders(settings.cache / "scratch")
-        self._process: subprocess.Popen[bytes] | None = None
-        self._socket: socket.socket | None = None
-        self._lock = threading.Lock()
-
-    def _start(self) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # The zygote's own environment is what every worker could read in /proc: only what it needs, no keys.
         environment = {
             "PATH": search_path(),
             "LANG": "C.UTF-8",
             "HOME": "/nonexistent",
-            "OMP_NUM_THREADS": str(self.settings.threads),
+            "OMP_NUM_THREADS": str(settings.threads),
             "OPENBLAS_NUM_THREADS": "1",
             **TORCH_INDUCTOR,
             **KEEP_FREED_MEMORY,
         }
-        for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "PYTHONPATH"):
+        for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "PYTHONPATH"):
             if name in os.environ:
                 environment[name] = os.environ[name]
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, "-u", "-m", "kernelgauge.evaluation.zygote", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             env=environment,
@@ -64,38 +57,63 @@ class Zygote:
             cwd="/",
         )
         theirs.close()
-        ours.settimeout(_START_SECONDS)
+        self.socket.settimeout(_START_SECONDS)
         try:
-            receive(ours)
+            receive(self.socket)
         except (EOFError, OSError) as error:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-            ours.close()
+            self.close()
             raise MachineError(f"the worker zygote did not start: {error}") from error
-        self._socket = ours
+
+    def close(self) -> None:
+        """End the process and with it every process forked from it."""
+        self.socket.close()
+        self.process.kill()
+        self.process.wait()
+
+
+class Zygote:
+    """The processes that fork sealed workers; each started on first use, restarted if it dies.
+
+    There is one for each set of preloaded modules: what one backend preloads (TorchInductor brings Triton) must not
+    be in the processes of another, which may have to be told how to run before it is imported.
+    """
+
+    def __init__(self, settings: Settings):
+        self.settings = settings
+        self.scratch = ScratchFolders(settings.cache / "scratch")
+        self._forkers: dict[tuple[str, ...], _Forker] = {}
+        self._lock = threading.Lock()
+        self._stopped = False
 
     def fork(self, request: dict[str, Any], descriptors: list[int]) -> None:
         """Fork one worker; `descriptors`: its channel, status pipe, log, and the control of its namespace."""
+        key = tuple(request["preload"])
         with self._lock:
-            if self._process is None or self._process.poll() is not None:
-                self._start()
-            assert self._socket is not None
+            if self._stopped:
+                raise MachineError("evaluations were stopped")
+            forker = self._forkers.get(key)
+            if forker is None or forker.process.poll() is not None:
+                forker = self._forkers[key] = _Forker(self.settings)
             try:
-                send(self._socket, request, descriptors)
+                send(forker.socket, request, descriptors)
             except OSError as error:
                 raise MachineError(f"the worker zygote is gone: {error}") from error
 
+    def stop(self) -> None:
+        """End every process and start no more until `resume`."""
+        self._stopped = True
+        self.close()
+
+    def resume(self) -> None:
+        """Start processes again."""
+        self._stopped = False
+
     def close(self) -> None:
-        """End the zygote and with it every process forked from it."""
+        """End every process that forks, and with it those it has forked."""
         with self._lock:
-            if self._socket is not None:
-                self._socket.close()
-                self._socket = None
-            if self._process is not None:
-                self._process.kill()
-                self._process.wait()
-                self._process = None
+            for forker in self._forkers.values():
+                forker.close()
+            self._forkers.clear()
             self.scratch.close()
 
 
@@ -163,6 +181,7 @@ def _environment(settings: Settings, device: str, scratch: Path, extra: dict[str
         "HF_HUB_OFFLINE": "1",
     }
     base["CUDA_VISIBLE_DEVICES"] = "" if device == "cpu" else visible_devices(device)
-    if "LD_LIBRARY_PATH" in os.environ:
-        base["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
+    for name in ("LD_LIBRARY_PATH", "CUDA_DEVICE_ORDER"):
+        if name in os.environ:
+            base[name] = os.environ[name]
     return {name: value.replace("{scratch}", str(scratch)) for name, value in (base | extra).items()}

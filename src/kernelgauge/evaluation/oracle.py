@@ -197,7 +197,7 @@ class Oracle:
     def _raise_precision(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             # A copy: a reference that writes to its inputs must not change what the candidate is given.
-            return value.double() if self.precise and value.is_floating_point() else value.clone()
+            return value.to(torch.float64, copy=True) if self.precise and value.is_floating_point() else value.clone()
         return value
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -100,17 +101,14 @@ class Reference:
         self.init = described.data["init"]
         self.master = self._create(size_of([TensorSpec(**spec) for spec in described.data["inputs"]]))
         # A large model takes seconds to construct: all three at once.
-        with ThreadPoolExecutor(2, thread_name_prefix="kernelgauge") as pool:
-            own = pool.submit(self._open_side)
-            other = pool.submit(beside, self) if beside else None
-            self._open_oracle()
-            own.result()
-        try:
+        pool = ThreadPoolExecutor(2, thread_name_prefix="kernelgauge")
+        own = pool.submit(self._open_side)
+        other = pool.submit(beside, self) if beside else None
+        pool.shutdown(wait=False)  # whoever is interrupted here closes both sides, and so ends what is waited for
+        self._open_oracle()
+        own.result()
+        with self.blamed(self.side):
             self._learn_outputs()
-        except Failure as failure:
-            raise self._reference_failed(failure) from failure
-        except WorkerKilled as killed:
-            raise MachineError(f"the reference's worker: {killed}") from killed
         if other is not None:
             other.result()
 
@@ -124,12 +122,8 @@ class Reference:
             self._attach("truth", self._truth)
 
     def _open_side(self) -> None:
-        try:
+        with self.blamed(self.side):
             self.side.open(self.init, self.weight_seed, self.randomise, self.math)
-        except Failure as failure:
-            raise self._reference_failed(failure) from failure
-        except WorkerKilled as killed:
-            raise MachineError(f"the reference's worker: {killed}") from killed
 
     def _reference_failed(self, failure: Failure) -> ProblemError:
         kind = ReferenceTooLarge if failure.outcome is Outcome.OUT_OF_MEMORY else ProblemError
@@ -208,14 +202,24 @@ class Reference:
 
         As with `truth`, `imitate` and `given`, these are views of a region: the next call overwrites them.
         """
-        try:
+        with self.blamed(self.side):
             self.side.stage(self.arguments, self.master, self.call_seed)
             self.last_claim = self.side.call(watch=True).claim
-        except Failure as failure:
-            raise self._reference_failed(failure) from failure
-        except WorkerKilled as killed:
-            raise MachineError(f"the reference's worker: {killed}") from killed
         return self.side.snapshot()
+
+    @contextmanager
+    def blamed(self, side: Side) -> Iterator[None]:
+        """While open, what goes wrong on the reference's own side is the problem's fault, not a candidate's."""
+        try:
+            yield
+        except Failure as failure:
+            if side is self.side:
+                raise self._reference_failed(failure) from failure
+            raise
+        except WorkerKilled as killed:
+            if side is self.side:
+                raise MachineError(f"the reference's worker: {killed}") from killed
+            raise
 
     def imitate(self, shortcut: str) -> tuple[list[torch.Tensor], bool]:
         """The answer of somebody who cuts one corner, for the inputs just drawn; see `Oracle.imitate`.

@@ -18,7 +18,8 @@ _SCATTER = 4.0
 _TOO_SHORT = 0.1
 # What two honest processes may differ by between a call and the message about it, as a share of that; 0.16 was seen.
 _HONEST_GAP = 0.25
-_GAP_ERRORS = 3.0
+# Fewer say nothing of their own scatter.
+_FEWEST_BLOCKS = 6
 
 
 @dataclass(frozen=True)
@@ -65,31 +66,35 @@ class Samples:
         explained = usual + _SCATTER * 1.4826 * median_deviation(copies)
         return [sample.copy_ns - usual if sample.copy_ns > explained else 0.0 for sample in samples]
 
-    def excess_ns(self) -> float:
-        """What the candidate's brackets hold beyond its claims, less what the reference's do; 0 if that is usual."""
-        excess = statistics.median(_gaps(self.candidate)) - statistics.median(_gaps(self.reference))
-        return excess if self.claims and excess > self.unnoticed_ns() else 0.0
+    def excess_ns(self) -> list[float]:
+        """Per call of the candidate, what its bracket holds beyond its claim and what a message may take.
+
+        Call by call: a median would not notice a lie in every second one.
+        """
+        if not self.claims:
+            return [0.0 for _ in self.candidate]
+        usual = statistics.median(self.overheads())
+        gaps = _gaps(self.candidate)
+        return [gap - usual if gap > usual + self.unnoticed_ns() else 0.0 for gap in gaps]
 
     def unnoticed_ns(self) -> float:
-        """What a worker could keep to itself in a call: the largest excess that is chance, or seen between processes.
+        """What a worker could keep to itself in a call: the reference's usual scatter, or what processes differ by.
 
-        0 where the parent's clock decides.
+        Nothing of the candidate's enters: it could widen its own allowance. 0 where the parent's clock decides.
         """
         if not self.claims:
             return 0.0
-        errors = [standard_error_of_median(_gaps(side)) for side in (self.reference, self.candidate)]
-        return max(_GAP_ERRORS * math.hypot(*errors), _HONEST_GAP * statistics.median(self.overheads()))
+        overheads = self.overheads()
+        return max(_SCATTER * 1.4826 * median_deviation(overheads), _HONEST_GAP * statistics.median(overheads))
 
     def milliseconds(self) -> tuple[list[float], list[float]]:
         """Times of both sides, one per call."""
         return self._claimed() if self.claims else self._bracketed()
 
     def _claimed(self) -> tuple[list[float], list[float]]:
-        excess = self.excess_ns()
-        late = self.late_work_ns(self.candidate)
         own = [max(sample.forward_ns, 1) / NS_PER_MS for sample in self.reference]
-        theirs = zip(self.candidate, late, strict=True)
-        return own, [(max(sample.forward_ns, 1) + excess + more) / NS_PER_MS for sample, more in theirs]
+        charged = zip(self.candidate, self.excess_ns(), self.late_work_ns(self.candidate), strict=True)
+        return own, [(max(sample.forward_ns, 1) + excess + late) / NS_PER_MS for sample, excess, late in charged]
 
     def _bracketed(self) -> tuple[list[float], list[float]]:
         """Brackets and late work, less the overhead; never below its jitter, which bounds what can be told from
@@ -119,7 +124,7 @@ class Samples:
         order make a block: the geometric mean of both.
         """
         reference, candidate = self.milliseconds()
-        if not self.claims or len(reference) < 2:
+        if not self.claims or len(reference) < 2 * _FEWEST_BLOCKS:
             return reference, candidate
         return _in_twos(reference), _in_twos(candidate)
 

@@ -18,13 +18,18 @@ import torch
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import MathMode
 from kernelgauge.errors import MachineError, OutOfDeviceMemory
-from kernelgauge.evaluation.channel import Claim, TensorSpec
+from kernelgauge.evaluation.channel import MOST_SAMPLES, Claim, TensorSpec
 from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end, last_line
 from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
 from kernelgauge.evaluation.regions import Region, create, size_of, tickets
 from kernelgauge.hardware import device_index
 from kernelgauge.schema import Outcome
+
+# Two clocks may differ by this factor over a call.
+_CLOCKS_AGREE = 1.01
+# Of the limit of one call, what each of many may take.
+_SAMPLE_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -152,7 +157,8 @@ class Side:
         self.outputs = create(size_of(self.expected), self._device)
         self.views = self.outputs.tensors(self.expected)
         try:
-            self.kept = self.views if self._trusted else [torch.empty_like(view) for view in self.views]
+            trusted = self._trusted and self._device == "cpu"
+            self.kept = self.views if trusted else [torch.empty_like(view) for view in self.views]
         except torch.OutOfMemoryError as error:
             raise OutOfDeviceMemory(str(error).splitlines()[0]) from error
         self._hand_over("outputs", self.outputs, expected=[spec.model_dump() for spec in self.expected])
@@ -222,31 +228,38 @@ class Side:
             copying = time.perf_counter_ns()
             process.tell("copy")
             second = process.receive_raw(self._limits.call_seconds, spin)
+            if spin:  # what a worker has only queued on the GPU must not be finished while nobody counts
+                self.snapshot()
             done = time.perf_counter_ns()
             claim = process.parse(second, "done")
         except WORKER_FAILURES as error:
             raise explain_end("forward", self._limits.call_seconds, error, process.log()) from error
         if claim.event == "failed":
             raise claimed_failure("forward", claim)
+        if claim.forward_ns > (computed - start) * _CLOCKS_AGREE:
+            raise Failure(Outcome.REJECTED, "forward: claims to have taken longer than it did", "forged_time")
         return Call(computed - start, done - copying, claim)
 
-    def samples(self, timer: str, warmups: int, count: int) -> tuple[list[float], float]:
-        """Milliseconds per call by a timer that runs in the worker, and the whole time on the parent's clock.
+    def samples(self, timer: str, warmups: int, count: int) -> list[float]:
+        """Milliseconds per call by a timer that runs in the worker: its word alone.
 
         Raises:
             Failure: a call went wrong, or what came up are no times.
         """
-        started = time.perf_counter()
-        claim = self.ask("samples", self._limits.call_seconds, "done", timer=timer, warmups=warmups, count=count)
-        seconds = time.perf_counter() - started
-        taken = claim.data.get("samples_ms")
-        if not (isinstance(taken, list) and taken and all(isinstance(t, float) and 0 < t < 1e9 for t in taken)):
+        limit = self._limits.call_seconds + _SAMPLE_SHARE * self._limits.call_seconds * (warmups + count)
+        claim = self.ask("samples", limit, "done", timer=timer, warmups=warmups, count=count)
+        said = claim.data.get("samples_ms")
+        taken = [ms for ms in said if isinstance(ms, float) and 0 < ms < 1e9] if isinstance(said, list) else []
+        if not isinstance(said, list) or len(taken) != len(said) or not 2 <= len(taken) <= MOST_SAMPLES:
             raise Failure(Outcome.REJECTED, "forward: forged message: times that are none", "forged_message")
-        return taken, seconds
+        return taken
 
     def snapshot(self) -> list[torch.Tensor]:
-        """A copy of the outputs the worker has written, out of its reach; the next snapshot overwrites it."""
-        if not self._trusted:
+        """A copy of the outputs the worker has written, out of its reach; the next snapshot overwrites it.
+
+        On a GPU of the reference's too: it is part of a call's clock, and both sides must do the same.
+        """
+        if self.kept is not self.views:
             for kept, view in zip(self.kept, self.views, strict=True):
                 kept.copy_(view)
             self.wait()

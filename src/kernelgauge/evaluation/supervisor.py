@@ -47,8 +47,12 @@ class Supervisor:
         self._bounds = bounds
 
     def abandon(self) -> None:
-        """End every process of evaluations under way; they fail with MachineError."""
-        self._zygote.close()
+        """End every process of evaluations under way; they fail with MachineError, and nothing is repeated."""
+        self._zygote.stop()
+
+    def resume(self) -> None:
+        """Evaluate again after `abandon`."""
+        self._zygote.resume()
 
     def prepare(self, job: Job) -> None:
         """What may run beside others: build, and on a CPU admit and check.
@@ -136,7 +140,7 @@ class Supervisor:
             with job.stage("open"):
                 try:
                     reference, candidate = self._opened(job, stack, together=job.route == "seed")
-                except ReferenceTooLarge:
+                except (ReferenceTooLarge, torch.OutOfMemoryError):
                     stack.close()  # alone it may fit: then it is the candidate's memory that is in the way
                     reference, candidate = self._opened(job, stack, together=False)
             try:
@@ -209,10 +213,14 @@ class Supervisor:
         if by_seed.failure is None or by_seed.failure.outcome not in _OTHER_WEIGHTS:
             return by_seed
         job.route = "state_dict"
-        with contextlib.suppress(Failure):  # names or shapes differ: this route says nothing about the candidate
+        try:
             by_state = self._check_by_route(job, rounds)
             if by_state.failure is None:
                 return by_state
+        except Failure:
+            if job.checked is not None:  # it was right, and went wrong while it was timed
+                raise
+            # else names or shapes differ: this route says nothing about the candidate
         job.route = "seed"
         return by_seed
 
@@ -226,9 +234,9 @@ class Supervisor:
             with job.stage("check"):
                 checked = check(reference, candidate, excluded and not known, weighing)
                 candidate.let_go()
-            if weighing is not None:
+            if weighing is not None and not weighing.gave_up:
                 known = self._admissions.keep(weighing, *asked)
-                reference.forget_shortcuts()
+            reference.forget_shortcuts()
             if known is not None:
                 job.trivial = _with_recorded(job.problem, job.protocol, known)
             if job.trivial:
@@ -301,6 +309,6 @@ def _retried(attempt: Callable[[], None]) -> None:
         except MachineError:
             if not left:
                 raise
-        except (OSError, MemoryError) as error:
+        except (OSError, MemoryError, torch.OutOfMemoryError) as error:
             if not left:
                 raise MachineError(f"this machine failed twice: {error}") from error

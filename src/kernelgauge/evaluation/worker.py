@@ -24,7 +24,7 @@ import torch
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import MathMode
 from kernelgauge.evaluation.arguments import decode
-from kernelgauge.evaluation.channel import LARGEST_TEXT, TensorSpec, await_awake, receive, send
+from kernelgauge.evaluation.channel import LARGEST_TEXT, MOST_SAMPLES, TensorSpec, await_awake, receive, send
 from kernelgauge.evaluation.initialisers import randomised
 from kernelgauge.evaluation.math_modes import cast, set_flags
 from kernelgauge.evaluation.regions import Region, dtype_name, opened
@@ -32,8 +32,6 @@ from kernelgauge.timing.timers import Timer, timer_named
 
 # The call follows the staging of its inputs at once.
 _AWAKE_SECONDS = 0.005
-# As many times as fit a message.
-_MOST_SAMPLES = 2000
 # `main.cpp:12:5: error: ...` of g++, `cuda.cu(38): error: ...` of nvcc.
 COMPILER_ERROR = re.compile(r"\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp)[:(]\d+.*\berror\b")
 _OUT_OF_MEMORY = (
@@ -42,6 +40,7 @@ _OUT_OF_MEMORY = (
     "out of memory",
     "bad_alloc",
     "Cannot allocate",
+    "ALLOC_FAILED",  # cuBLAS and cuDNN
 )
 
 
@@ -211,7 +210,7 @@ class Bench:
         """Let a timer measure many calls on the arguments staged last."""
         with torch.no_grad():
             taken = self._timer(timer).samples(self._run, warmups, count)
-        evenly = taken[:: -(-len(taken) // _MOST_SAMPLES) or 1]
+        evenly = taken[:: -(-len(taken) // MOST_SAMPLES) or 1]
         return {"event": "done", "data": {"samples_ms": [round(ms, 6) for ms in evenly]}}
 
     def _run(self) -> Any:

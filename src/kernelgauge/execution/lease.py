@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kernelgauge.hardware import device_index
+from kernelgauge.hardware import visible_devices
 
 
 class Leases:
@@ -36,7 +36,8 @@ class Leases:
     @contextmanager
     def _hold(self, device: str, kind: int) -> Iterator[None]:
         self._root.mkdir(parents=True, exist_ok=True)
-        name = "cpu" if device == "cpu" else f"cuda-{device_index(device)}"
+        # By the name that holds in every process, whatever part of the GPUs it sees.
+        name = "cpu" if device == "cpu" else f"cuda-{visible_devices(device)}"
         with (self._root / f"device-{name}").open("a") as handle:
             fcntl.flock(handle, kind)
             yield

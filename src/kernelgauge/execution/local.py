@@ -74,6 +74,7 @@ class LocalExecutor:
         Args:
             stage: told in a word what is going on, for a progress display.
         """
+        self._supervisor.resume()
         waiting = iter(tasks)
         on_gpu = self._devices != ["cpu"]
         while wave := list(islice(waiting, _WAVE_PER_JOB * self._jobs)):

@@ -30,7 +30,7 @@ class Timing(Record):
     """Paired samples of reference and candidate, and the ratio they support."""
 
     clock: str
-    """Which clock decided, for instance `parent` (monotonic clock of the trusted process)."""
+    """Which clock decided: `parent` (monotonic clock of the trusted process), `worker` (its own word), or both."""
     reference_ms: float
     """Typical time of one reference call: median under `strict`, mean under `v0.1`."""
     candidate_ms: float
@@ -51,8 +51,8 @@ class Timing(Record):
     timer: str = "host_time"
     """How a worker timed its own calls; see `timing.timers`."""
     excess_ms: float = 0.0
-    """What the parent's clock saw of the candidate beyond the worker's own word and what messages cost; in its
-    samples."""
+    """Mean of what the parent's clock saw of the candidate's calls beyond the worker's word and the cost of messages;
+    in its samples."""
     unnoticed_ms: float = 0.0
     """What a worker could have kept to itself in each call without the parent's clock noticing."""
     device_reference_ms: float | None = None

@@ -47,7 +47,7 @@ class GpuClocks:
             uuid = torch.cuda.get_device_properties(device).uuid
             self._handle = pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{uuid}")
             self._nvml = pynvml
-            self.read()
+            self._read()
         except Exception:  # boundary: a missing package, library or permission each raise something of their own
             self._nvml = None
 
@@ -55,8 +55,14 @@ class GpuClocks:
     def available(self) -> bool:
         return self._nvml is not None
 
-    def read(self) -> Reading:
-        """The state right now; some tenths of a millisecond."""
+    def read(self) -> Reading | None:
+        """The state right now, in some tenths of a millisecond; None where the driver does not tell."""
+        try:
+            return self._read()
+        except self._nvml.NVMLError:
+            return None
+
+    def _read(self) -> Reading:
         nvml, handle = self._nvml, self._handle
         return Reading(
             sm_mhz=nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM),

@@ -7,7 +7,7 @@ a call that is bound by launches then shows that difference. As only one side ru
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,10 +37,10 @@ def _siblings(core: int) -> set[int]:
 
 
 @contextmanager
-def keeping_off(core: int | None) -> Iterator[None]:
-    """While open, the calling thread runs on any core but this one and its hardware threads."""
+def keeping_off(cores: Iterable[int]) -> Iterator[None]:
+    """While open, the calling thread runs on any core but these and their hardware threads."""
     before = os.sched_getaffinity(0)
-    others = before - _siblings(core) if core is not None else before
+    others = before.difference(*map(_siblings, cores))
     if others and others != before:
         os.sched_setaffinity(0, others)
     try:
