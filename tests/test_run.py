@@ -275,7 +275,7 @@ def test_an_error_of_one_task_does_not_stop_the_others(session: Session, quick: 
     def fail() -> object:
         raise UsageError("no such problem")
 
-    executor = LocalExecutor(session.supervisor, session.leases, "cpu", jobs=2)
+    executor = LocalExecutor(session.supervisor, session.leases, ["cpu"], jobs=2)
     tasks = [Task("a", 0, start), Task("b", 0, fail), Task("c", 0, start)]  # type: ignore[arg-type]
     done: list[Done] = list(executor.run(tasks))
     assert sorted(d.task.problem for d in done) == ["a", "b", "c"]

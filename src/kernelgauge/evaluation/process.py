@@ -107,7 +107,12 @@ class WorkerProcess:
             zygote.settings, role, device, self.scratch, environment or {}, sealed, writable, preload
         )
         try:
-            zygote.fork(request, [theirs.fileno(), status_out, self._log, holder_side.fileno()])
+            try:
+                zygote.fork(request, [theirs.fileno(), status_out, self._log, holder_side.fileno()])
+            finally:  # with these open here too, a zygote that ends before it forks would not be noticed
+                os.close(status_out)
+                theirs.close()
+                holder_side.close()
             born = self._read_status(_SETUP_SECONDS)
             self._pid, self._holder = born["pid"], born["holder"]
             self.walls = self.receive("ready", _SETUP_SECONDS).walls
@@ -115,10 +120,6 @@ class WorkerProcess:
             printed = self.log()
             self.close()
             raise MachineError(f"a worker process could not be set up ({error}): {printed[-2000:]}") from error
-        finally:
-            os.close(status_out)
-            theirs.close()
-            holder_side.close()
 
     def ask(self, do: str, seconds: float, answer: str, descriptors: list[int] | None = None, **fields: Any) -> Claim:
         """Send one command and wait for its answer; `failed` is an answer too.
