@@ -73,11 +73,12 @@ def test_a_mode_that_is_wrong_is_data(session: Session) -> None:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The commands below store baselines, which no other test is to find."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KERNELGAUGE_CACHE", str(tmp_path_factory.mktemp("baselines-cache")))
-        yield
+        folder = tmp_path_factory.mktemp("baselines-cache")
+        patch.setenv("KERNELGAUGE_CACHE", str(folder))
+        yield folder
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +100,7 @@ def asked(*arguments: object) -> str:
     return done.stdout
 
 
-def test_measured_compared_and_measured_again(quick: Path, tmp_path: Path, cache_folder: Path) -> None:
+def test_measured_compared_and_measured_again(quick: Path, tmp_path: Path, own_cache: Path) -> None:
     small = ("--sizes", "small", "--device", "cpu", "--protocol", quick)
     out = tmp_path / "baselines"
     printed = asked("baseline", "--out", out, "--problems", "1/19", "--modes", "eager,compile", *small)
@@ -107,7 +108,7 @@ def test_measured_compared_and_measured_again(quick: Path, tmp_path: Path, cache
     found = read(out)
     assert [each.mode for each in found] == ["eager", "compile"]
     assert all(each.measured for each in found), [each.reason for each in found]
-    assert all(each in Baselines(cache_folder / "baselines").all() for each in found)
+    assert all(each in Baselines(own_cache / "baselines").all() for each in found)
     assert [record.sample for record in Run.read(out).evaluations()] == [0, 1]
 
     (tmp_path / "relu.py").write_text(
