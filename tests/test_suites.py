@@ -526,7 +526,7 @@ def many(folder: Path, mark: str, count: int = 1000) -> Path:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_stopped_import_leaves_the_old_suite(tmp_path: Path, home: Path, number: signal.Signals) -> None:
     import_suite(many(tmp_path / "old", "old", 3), "mine")
-    many(tmp_path / "new", "new")
+    many(tmp_path / "new", "new", 4000)  # long enough to be stopped on a busy machine too
     importing = subprocess.Popen(
         [sys.executable, "-m", "kernelgauge", "problems", "import", "new", "--suite", "mine", "--replace"],
         cwd=tmp_path,
