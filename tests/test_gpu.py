@@ -157,7 +157,7 @@ class ModelNew(torch.nn.Module):
     def forward(self, x):
         return torch.relu(x - 0.5) * x
 """,
-    "only_queued": """
+    "synchronize": """
 import torch
 
 torch.cuda.Event.elapsed_time = lambda self, other: 0.01
@@ -184,6 +184,19 @@ class ModelNew(torch.nn.Module):
         return out
 """,
 }
+
+ONLY_QUEUED = """
+import torch
+from kernelgauge.evaluation import worker
+
+torch.cuda.Event.elapsed_time = lambda self, other: 0.01
+worker._wait_for_device = lambda *ignored: None
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x - 0.5) * x
+"""
 
 
 @pytest.fixture(scope="module")
@@ -242,6 +255,11 @@ def test_a_time_talked_down_is_made_up_for(gpu_session: Session, name: str) -> N
     timing = record.timing
     assert timing is not None and timing.excess_ms + timing.late_work_ms > 0.3 * timing.reference_ms
     assert record.standing != "faster", timing
+
+
+def test_who_leaves_the_gpu_at_work_is_refused(gpu_session: Session) -> None:
+    record = judged(gpu_session, ONLY_QUEUED, timed=True)
+    assert (record.outcome, record.rule) == (Outcome.REJECTED, "work_after_the_clock"), (record.reason, record.timing)
 
 
 @pytest.mark.parametrize("math", ["ieee", "tf32", "fp16", "bf16"])

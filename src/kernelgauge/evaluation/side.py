@@ -48,6 +48,8 @@ class Call:
 
     computed_ns: int
     """From `go` until the worker said that it had computed, on the parent's clock."""
+    drain_ns: int
+    """From then until the device had done something for the parent: at once, if the worker had left it idle."""
     copy_ns: int
     """From the order to copy until the outputs were in the region: nothing but a copy, if that was true."""
     claim: Claim
@@ -72,6 +74,7 @@ class Side:
         self.expected: list[TensorSpec] = []
         self.views: list[torch.Tensor] = []
         self.kept: list[torch.Tensor] = []
+        self._fence: torch.Tensor | None = None
 
     def start(self) -> None:
         """Fork the worker and have it start its device, without waiting for that."""
@@ -203,6 +206,13 @@ class Side:
         if self._device != "cpu":
             torch.cuda.synchronize(device_index(self._device))
 
+    def _reach_device(self) -> None:
+        """Have the device do the least there is for the parent: behind the work of another process that it is at."""
+        if self._fence is None:
+            self._fence = torch.zeros((), device=self._device)
+        self._fence.add_(1)
+        self.wait()
+
     def call(self, timer: str = "host_time", watch: bool = False) -> Call:
         """Run forward once on the staged inputs; the clock is the parent's.
 
@@ -225,6 +235,9 @@ class Side:
             computed = time.perf_counter_ns()
             if (said := process.parse(first, "computed")).event == "failed":
                 raise claimed_failure("forward", said)
+            if spin:
+                self._reach_device()
+            drained = time.perf_counter_ns()
             copying = time.perf_counter_ns()
             process.tell("copy")
             second = process.receive_raw(self._limits.call_seconds, spin)
@@ -238,7 +251,7 @@ class Side:
             raise claimed_failure("forward", claim)
         if claim.forward_ns > (computed - start) * _CLOCKS_AGREE:
             raise Failure(Outcome.REJECTED, "forward: claims to have taken longer than it did", "forged_time")
-        return Call(computed - start, done - copying, claim)
+        return Call(computed - start, drained - computed, done - copying, claim)
 
     def samples(self, timer: str, warmups: int, count: int) -> list[float]:
         """Milliseconds per call by a timer that runs in the worker: its word alone.
