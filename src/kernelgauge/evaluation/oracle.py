@@ -24,7 +24,7 @@ from kernelgauge.evaluation.channel import TensorSpec, receive, send
 from kernelgauge.evaluation.initialisers import randomised
 from kernelgauge.evaluation.math_modes import cast, set_flags
 from kernelgauge.evaluation.regions import Region, dtype_name, lay_out, opened
-from kernelgauge.evaluation.worker import failure, flatten
+from kernelgauge.evaluation.worker import failure, flatten, warm_up
 
 Specs = list[dict[str, Any]]
 
@@ -51,6 +51,11 @@ class Oracle:
         self.regions: dict[str, Region] = {}
         self._built: tuple[Any, int] = (None, 0)
         self._plain: list[Any] = []
+
+    def warm(self, device: str) -> dict[str, Any]:
+        """Start the device before there is anything to do on it."""
+        warm_up(device)
+        return {"event": "staged"}
 
     def open(self, path: str, seed: int, domains: dict[str, str], device: str, math: MathMode) -> dict[str, Any]:
         """Import the problem, read its constructor arguments and the shape of its inputs.

@@ -185,6 +185,10 @@ class WorkerProcess:
             self._signal(signal.SIGSTOP)
         self._frozen = True
 
+    def alive(self) -> bool:
+        """Whether it has not ended."""
+        return self._poll_exit() is None
+
     def thaw(self) -> None:
         """Let the worker's own process group go on, if it was stopped; what left the group stays stopped."""
         if self._frozen:

@@ -21,6 +21,7 @@ from kernelgauge.evaluation.math_modes import roundoff
 from kernelgauge.evaluation.process import WorkerProcess
 from kernelgauge.evaluation.regions import Region, create, lay_out, size_of, tickets
 from kernelgauge.evaluation.side import Side, Source
+from kernelgauge.evaluation.spares import Spares, await_device, kind_of
 from kernelgauge.evaluation.trusted import ReferenceRaised, ask
 from kernelgauge.schema import Outcome, Problem
 
@@ -55,8 +56,11 @@ class Reference:
         ProblemError: the reference itself fails; a candidate cannot be judged against it.
     """
 
-    def __init__(self, zygote: Zygote, problem: Problem, protocol: Protocol, device: str):
+    def __init__(
+        self, zygote: Zygote, problem: Problem, protocol: Protocol, device: str, spares: Spares | None = None
+    ):
         self._zygote = zygote
+        self._spares = spares or Spares(zygote)
         self.problem = problem
         self.protocol = protocol
         self.device = device
@@ -77,7 +81,7 @@ class Reference:
         self._shortcut: Region | None = None
         self.expected: list[TensorSpec] = []
         self._oracle: WorkerProcess | None = None
-        self.side = Side(zygote, Source(problem.source, "Model", "torch"), device, trusted=True)
+        self.side = Side(zygote, Source(problem.source, "Model", "torch"), device, trusted=True, spares=self._spares)
 
     def open(self, beside: Callable[[Reference], None] | None = None) -> None:
         """Start oracle and reference worker, and learn shapes from a first draw.
@@ -86,7 +90,9 @@ class Reference:
             beside: what else can be done as soon as the constructor's arguments are known, in a thread of its own.
         """
         self.side.start()
-        oracle = self._oracle = WorkerProcess(self._zygote, "oracle", self.device, sealed=False)
+        oracle = self._oracle = self._spares.take(kind_of("oracle", self.device, sealed=False))
+        if self.device != "cpu":
+            await_device(oracle, self.device, self._zygote.settings.limits.load_seconds)
         path = oracle.scratch / "problem.py"
         path.write_text(self.problem.source)
         described = self._tell(

@@ -17,12 +17,13 @@ import torch
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import MathMode
-from kernelgauge.errors import MachineError, OutOfDeviceMemory
+from kernelgauge.errors import OutOfDeviceMemory
 from kernelgauge.evaluation.channel import MOST_SAMPLES, Claim, TensorSpec
-from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end, last_line
+from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end
 from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
 from kernelgauge.evaluation.regions import Region, create, size_of, tickets
+from kernelgauge.evaluation.spares import Spares, await_device, kind_of
 from kernelgauge.hardware import device_index
 from kernelgauge.schema import Outcome
 
@@ -60,10 +61,14 @@ class Side:
 
     Args:
         trusted: whether the source is the problem's own: its outputs need not be taken out of its reach.
+        spares: where to take its process from.
     """
 
-    def __init__(self, zygote: Zygote, source: Source, device: str, trusted: bool = False):
+    def __init__(
+        self, zygote: Zygote, source: Source, device: str, trusted: bool = False, spares: Spares | None = None
+    ):
         self._zygote = zygote
+        self._spares = spares or Spares(zygote)
         self._source = source
         self._device = device
         self._trusted = trusted
@@ -82,8 +87,6 @@ class Side:
         environment = backend.environment(self._device, Path("{scratch}"))
         preload = backend.preload(self._source.text, self._device)
         self.process = self._started(environment, preload)
-        if self._device != "cpu":
-            self.process.tell("warm", device=worker_device(self._device))
 
     def open(self, init: Any, seed: int, randomise: bool, math: MathMode, state: bytes | None = None) -> None:
         """In the worker started before, load the source and construct the model.
@@ -96,7 +99,7 @@ class Side:
             MachineError: the device could not be started.
         """
         if self._device != "cpu":
-            self._await_warm()
+            await_device(self.process, self._device, self._limits.load_seconds)
         scratch = self.process.scratch
         path = scratch / "candidate.py"
         path.write_text(self._source.text)
@@ -128,16 +131,8 @@ class Side:
         )
 
     def _started(self, environment: dict[str, str], preload: tuple[str, ...]) -> WorkerProcess:
-        """A process that answers as `evaluation.worker` does."""
-        return WorkerProcess(self._zygote, "worker", self._device, environment, preload=preload)
-
-    def _await_warm(self) -> None:
-        try:
-            warm = self.process.receive("staged", self._limits.load_seconds)
-        except WORKER_FAILURES as error:
-            raise MachineError(f"a worker could not start {self._device}: {self.process.log()[-2000:]}") from error
-        if warm.event == "failed":
-            raise MachineError(f"a worker could not start {self._device}: {last_line(warm.message)}")
+        """A process that answers as `evaluation.worker` does, and on a GPU is starting that."""
+        return self._spares.take(kind_of("worker", self._device, environment, preload))
 
     def attach(self, input_bytes: int, expected: Sequence[TensorSpec]) -> None:
         """Share both regions with the worker; raises as `attach_inputs` does."""

@@ -26,6 +26,7 @@ from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.rounds import Rounds
 from kernelgauge.evaluation.side import Side
+from kernelgauge.evaluation.spares import Spares
 from kernelgauge.schema import Candidate, Environment, Outcome, Problem
 
 _ATTEMPTS = 2
@@ -45,14 +46,20 @@ class Supervisor:
         self._builds = builds
         self._admissions = admissions
         self._bounds = bounds
+        self._spares = Spares(zygote)
 
     def abandon(self) -> None:
         """End every process of evaluations under way; they fail with MachineError, and nothing is repeated."""
         self._zygote.stop()
+        self._spares.close()
 
     def resume(self) -> None:
         """Evaluate again after `abandon`."""
         self._zygote.resume()
+
+    def close(self) -> None:
+        """End the processes that were started for evaluations to come."""
+        self._spares.close()
 
     def prepare(self, job: Job) -> None:
         """What may run beside others: build, and on a CPU admit and check.
@@ -142,6 +149,7 @@ class Supervisor:
                     reference, candidate = self._opened(job, stack, together=job.route == "seed")
                 except (ReferenceTooLarge, torch.OutOfMemoryError):
                     stack.close()  # alone it may fit: then it is the candidate's memory that is in the way
+                    self._spares.let_go(job.device)
                     reference, candidate = self._opened(job, stack, together=False)
             try:
                 yield reference, candidate
@@ -155,8 +163,8 @@ class Supervisor:
         Args:
             together: start the candidate at the same time as the reference, not after it.
         """
-        candidate = Side(self._zygote, job.source, job.device)
-        reference = Reference(self._zygote, job.problem, job.protocol, job.device)
+        candidate = Side(self._zygote, job.source, job.device, spares=self._spares)
+        reference = Reference(self._zygote, job.problem, job.protocol, job.device, self._spares)
         stack.callback(self._close, job, reference, candidate)
 
         def open_candidate(ready: Reference) -> None:
@@ -170,6 +178,7 @@ class Supervisor:
             reference.open()
             candidate.start()
             open_candidate(reference)
+        self._spares.renew(job.device)
         job.walls = candidate.process.walls
         try:
             candidate.attach(reference.master.size, reference.expected)
