@@ -7,7 +7,6 @@ crashes, hangs or eats memory costs one process and a clear message.
 
 from __future__ import annotations
 
-import copy
 import socket
 from contextlib import nullcontext
 from pathlib import Path
@@ -49,7 +48,7 @@ class Oracle:
         self.device = torch.device("cpu")
         self.math: MathMode = "torch"
         self.regions: dict[str, Region] = {}
-        self._built: tuple[Any, int] = (None, 0)
+        self._built: tuple[Any, int, bool] = (None, 0, False)
         self._plain: list[Any] = []
 
     def warm(self, device: str) -> dict[str, Any]:
@@ -83,16 +82,18 @@ class Oracle:
         with self.device:
             return [cast(value, self.math) for value in self.module.get_inputs()]
 
-    def construct(self, init: Any, seed: int, randomise: bool, precise: bool, save: str | None) -> dict[str, Any]:
-        """Build the reference; with `precise` in float64; with `save`, store its float32 parameters there."""
-        model = self._construct(init, seed, randomise)
-        self._built, self._plain = (init, seed), []
-        if save is not None:
-            torch.save(model.state_dict(), save)
+    def construct(self, init: Any, seed: int, randomise: bool, precise: bool) -> dict[str, Any]:
+        """Build the reference; with `precise` in float64."""
+        self._built, self._plain = (init, seed, randomise), []
         self.precise = precise
-        model = cast(copy.deepcopy(model), self.math).to(self.device)
+        model = cast(self._construct(init, seed, randomise), self.math).to(self.device)
         self.model = model.double() if precise else model
         return {"event": "constructed"}
+
+    def save(self, path: str) -> dict[str, Any]:
+        """Store the reference's parameters as it was constructed with, before any cast."""
+        torch.save(self._construct(*self._built).state_dict(), path)
+        return {"event": "staged"}
 
     def _construct(self, init: Any, seed: int, randomise: bool) -> Any:
         assert self.module is not None
@@ -164,7 +165,7 @@ class Oracle:
     def _default(self, name: str) -> float:
         """The constant a parameter starts with under PyTorch's default initialisers; 0 for one drawn at random."""
         if not self._plain:
-            init, seed = self._built
+            init, seed, _ = self._built
             self._plain = [self._construct(init, other, randomise=False) for other in (seed, seed + 1)]
         first, second = (model.get_parameter(name) for model in self._plain)
         # One element alone would look like a constant under any single seed.

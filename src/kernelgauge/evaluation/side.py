@@ -289,6 +289,11 @@ class Side:
             raise claimed_failure(do, claim)
         return claim
 
+    def end(self) -> None:
+        """Have the worker end, without waiting for that."""
+        if hasattr(self, "process"):
+            self.process.kill()
+
     def close(self) -> None:
         """End the worker and give its memory back."""
         if hasattr(self, "process"):

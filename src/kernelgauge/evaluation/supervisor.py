@@ -192,6 +192,8 @@ class Supervisor:
             job.notes = list(dict.fromkeys([*job.notes, *reference.notes]))
             if hasattr(candidate, "process"):
                 job.log = (job.log + candidate.process.log())[-16_000:]
+            candidate.end()
+            reference.end()
             candidate.close()
             reference.close()
 
