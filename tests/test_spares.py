@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from kernelgauge.config import Settings
-from kernelgauge.evaluation import spares
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.process import WorkerProcess
 from kernelgauge.evaluation.spares import Spares, kind_of, started
@@ -67,8 +66,8 @@ def test_what_is_not_needed_ends_and_leaves_nothing(zygote: Zygote) -> None:
 def test_on_a_cpu_nothing_is_started_ahead(zygote: Zygote) -> None:
     ahead = Spares(zygote)
     with ahead.take(WORKER):
-        ahead.renew("cpu")
-    assert not ahead._kept["cpu"]
+        ahead.turn_over("cpu")
+    assert not ahead._kept["cpu"] and not ahead._next
 
 
 @pytest.mark.gpu
@@ -76,15 +75,17 @@ def test_on_a_gpu_the_next_evaluation_finds_its_processes_started(zygote: Zygote
     ahead = Spares(zygote)
     worker, oracle = kind_of("worker", "cuda:0"), kind_of("oracle", "cuda:0", sealed=False)
     used = [ahead.take(kind) for kind in (worker, worker, oracle)]
-    ahead.renew("cuda:0")
+    ahead.turn_over("cuda:0")
+    ahead.settle("cuda:0")
     for process in used:
         process.close()
     pids = {future.result()._pid for _, future in ahead._kept["cuda:0"]}
-    again = [ahead.take(kind) for kind in (worker, worker, oracle)]
-    assert {process._pid for process in again} == pids and len(pids) == 3
+    again = [ahead.take(kind) for kind in (worker, oracle)]
+    assert {process._pid for process in again} < pids and len(pids) == 3
+    assert all(process.device_started for process in again)
+    ahead.turn_over("cuda:0")
+    assert len(ahead._kept["cuda:0"]) == 2, "the second worker was not needed"
     for process in again:
-        spares.await_device(process, "cuda:0", 60)
         process.close()
-    ahead.renew("cuda:0")
     ahead.close()
     assert not ahead._kept["cuda:0"]

@@ -103,6 +103,7 @@ class WorkerProcess:
         self._pid = self._holder = 0
         self._killed = False
         self._frozen = False
+        self.device_started = False
         request = fork_request(
             zygote.settings, role, device, self.scratch, environment or {}, sealed, writable, preload
         )

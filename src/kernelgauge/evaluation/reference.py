@@ -91,8 +91,7 @@ class Reference:
         """
         self.side.start()
         oracle = self._oracle = self._spares.take(kind_of("oracle", self.device, sealed=False))
-        if self.device != "cpu":
-            await_device(oracle, self.device, self._zygote.settings.limits.load_seconds)
+        await_device(oracle, self.device, self._zygote.settings.limits.load_seconds)
         path = oracle.scratch / "problem.py"
         path.write_text(self.problem.source)
         described = self._tell(

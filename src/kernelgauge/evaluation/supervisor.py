@@ -100,7 +100,8 @@ class Supervisor:
 
     def trivial(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> tuple[str, ...]:
         """Work-skipping answers this protocol would accept on this problem; see `Admissions`."""
-        return _with_recorded(problem, protocol, self._admissions.trivial(problem, protocol, device, environment))
+        found = self._admissions.trivial(problem, protocol, device, environment, self._spares)
+        return _with_recorded(problem, protocol, found)
 
     def _admit(self, job: Job) -> None:
         """Learn whether the problem counts, where no check of this candidate has got so far."""
@@ -178,7 +179,7 @@ class Supervisor:
             reference.open()
             candidate.start()
             open_candidate(reference)
-        self._spares.renew(job.device)
+        self._spares.turn_over(job.device)
         job.walls = candidate.process.walls
         try:
             candidate.attach(reference.master.size, reference.expected)
@@ -204,6 +205,7 @@ class Supervisor:
             self._check(job, rounds)
         while rounds is not None and rounds.left:
             with self._both_sides(job) as (reference, candidate):
+                self._spares.settle(job.device)
                 rounds.take(reference, candidate)
         if rounds is not None:
             job.timing = rounds.measurement.result()
@@ -254,6 +256,7 @@ class Supervisor:
                 checked.blind = ()  # the problem does not count anyway: other draws would not change that
             if rounds is not None and checked.failure is None and not checked.blind:
                 job.checked = checked
+                self._spares.settle(job.device)
                 rounds.take(reference, candidate)
             return checked
 

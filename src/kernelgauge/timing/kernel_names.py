@@ -76,6 +76,6 @@ def short_name(name: str) -> str:
 
 
 def base_name(name: str) -> str:
-    """The bare name of a kernel's function, as `ncu --kernel-name-base function` knows it."""
+    """The bare name of a kernel's function, which ncu can look for."""
     plain = _ANONYMOUS.sub("", name)
     return _signature(plain).split("<")[0].split("::")[-1] if _is_function(plain) else plain
