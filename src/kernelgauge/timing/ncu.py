@@ -57,9 +57,7 @@ def command(ncu: str, functions: Iterable[str], report: Path) -> list[str]:
     """
     names = dict.fromkeys(name for name in functions if _PLAIN_NAME.fullmatch(name))
     wanted = "|".join(list(names)[:_MOST_KERNELS])
-    # By the whole name: by the function's, ncu writes the names of its report without their namespaces, cut in half.
-    pattern = f"regex:(^|[ :])({wanted})($|[<(])"
-    which = ["--kernel-name-base", "demangled", "--kernel-name", pattern] if wanted else []
+    which = ["--kernel-name-base", "function", "--kernel-name", f"regex:^({wanted})$"] if wanted else []
     return [
         *(ncu, "--target-processes", "all", "--profile-from-start", "off", "--clock-control", "none"),
         *(part for section in _SECTIONS for part in ("--section", section)),
