@@ -100,8 +100,7 @@ class Supervisor:
 
     def trivial(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> tuple[str, ...]:
         """Work-skipping answers this protocol would accept on this problem; see `Admissions`."""
-        found = self._admissions.trivial(problem, protocol, device, environment, self._spares)
-        return _with_recorded(problem, protocol, found)
+        return _with_recorded(problem, protocol, self._admissions.trivial(problem, protocol, device, environment))
 
     def _admit(self, job: Job) -> None:
         """Learn whether the problem counts, where no check of this candidate has got so far."""
@@ -179,7 +178,7 @@ class Supervisor:
             reference.open()
             candidate.start()
             open_candidate(reference)
-        self._spares.turn_over(job.device)
+        self._spares.renew(job.device)
         job.walls = candidate.process.walls
         try:
             candidate.attach(reference.master.size, reference.expected)
