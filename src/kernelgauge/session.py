@@ -19,6 +19,7 @@ from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.profiling import Profiler
 from kernelgauge.evaluation.supervisor import Supervisor
+from kernelgauge.execution.build_pool import BuildPool
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import Done, LocalExecutor, Task, devices_of
 from kernelgauge.generation.contestant import Contestant
@@ -50,7 +51,8 @@ class Session:
         cache = self.settings.cache
         admissions = Admissions(self._zygote, cache / "admissions")
         self.bounds = Bounds(self._zygote, cache)
-        self.supervisor = Supervisor(self._zygote, BuildCache(cache / "builds"), admissions, self.bounds)
+        builds = BuildCache(cache / "builds")
+        self.supervisor = Supervisor(self._zygote, builds, admissions, self.bounds, BuildPool().slot)
         self.leases = Leases(self.settings.cache / "locks")
         self.baselines = Baselines(self.settings.cache / "baselines")
 

@@ -52,7 +52,7 @@ def detect(source: str) -> str:
             attributes.add(getattr(node.func, "attr", getattr(node.func, "id", "")))
     if "triton" in modules:
         return "triton"
-    if "cuda_sources" in keywords:
+    if "cuda_sources" in keywords or "cuda_kernel" in attributes:
         return "cuda"
     if "cpp_sources" in keywords or attributes & {"load_inline", "cpp_pybinding"}:
         return "cpp"

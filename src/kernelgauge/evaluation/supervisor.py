@@ -18,7 +18,7 @@ from kernelgauge.config import NARROW, MathMode, Protocol
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ReferenceTooLarge
 from kernelgauge.evaluation.admission import PRECISIONS, Admissions, Weighing, precisions
 from kernelgauge.evaluation.bounds import Bounds
-from kernelgauge.evaluation.build import Built, build_candidate
+from kernelgauge.evaluation.build import Built, Slot, build_candidate, unlimited
 from kernelgauge.evaluation.check import Checked, check
 from kernelgauge.evaluation.failures import Failure, WorkerKilled
 from kernelgauge.evaluation.job import Job
@@ -40,11 +40,14 @@ _OTHER_WEIGHTS = (Outcome.WRONG_VALUE, Outcome.WRONG_PRECISION)
 class Supervisor:
     """Judges candidates on this machine; every method leaves no process and no file of a candidate behind."""
 
-    def __init__(self, zygote: Zygote, builds: BuildCache, admissions: Admissions, bounds: Bounds):
+    def __init__(
+        self, zygote: Zygote, builds: BuildCache, admissions: Admissions, bounds: Bounds, slot: Slot = unlimited
+    ):
         self._zygote = zygote
         self._builds = builds
         self._admissions = admissions
         self._bounds = bounds
+        self._slot = slot
 
     def abandon(self) -> None:
         """End every process of evaluations under way; they fail with MachineError, and nothing is repeated."""
@@ -120,7 +123,7 @@ class Supervisor:
 
         def make(staging: Path) -> None:
             nonlocal log
-            log = build_candidate(self._zygote, candidate, device, staging)
+            log = build_candidate(self._zygote, candidate, device, staging, self._builds, self._slot)
 
         folder, made = self._builds.build(build_key(candidate, backend), make)
         return Built(folder, made, log)

@@ -32,8 +32,10 @@ from kernelgauge.timing.timers import Timer, timer_named
 
 # The call follows the staging of its inputs at once.
 _AWAKE_SECONDS = 0.005
-# `main.cpp:12:5: error: ...` of g++, `cuda.cu(38): error: ...` of nvcc.
-COMPILER_ERROR = re.compile(r"\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp)[:(]\d+.*\berror\b")
+# `main.cpp:12:5: error: ...` of g++, `cuda.cu(38): error: ...` of nvcc, and what assembler and linker say.
+COMPILER_ERROR = re.compile(
+    r"\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp)[:(]\d+.*\berror\b|^ptxas .*\berror\b|\bundefined reference to\b"
+)
 _OUT_OF_MEMORY = (
     "can't allocate memory",
     "not enough memory",
