@@ -41,6 +41,8 @@ class Backend:
     """Where candidates can run: `cpu`, `cuda`."""
     compiles: bool = False
     """Whether there is a build worth caching."""
+    builds_on_host: bool = False
+    """Whether its builds need no device, so that they can go on while another candidate is timed there."""
     fence: str = "python"
     """Language tag of its code blocks in a prompt."""
     variables: tuple[tuple[str, str], ...] = field(default=())

@@ -32,6 +32,7 @@ class CppBackend(Backend):
     name: str = "cpp"
     devices: tuple[str, ...] = ("cpu",)
     compiles: bool = True
+    builds_on_host: bool = True
 
     def missing(self, device: str) -> str | None:
         return super().missing(device) or self.cannot_build()

@@ -25,6 +25,7 @@ class CudaBackend(Backend):
     name: str = "cuda"
     devices: tuple[str, ...] = ("cuda",)
     compiles: bool = True
+    builds_on_host: bool = True
 
     def missing(self, device: str) -> str | None:
         if reason := super().missing(device) or self.cannot_build():

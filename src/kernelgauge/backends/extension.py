@@ -16,6 +16,7 @@ import importlib.util
 import inspect
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -35,6 +36,7 @@ _FINISHED = "finished"
 # These change where a build lies or what it prints, not what it is.
 _WITHOUT_EFFECT = {"build_directory", "verbose", "keep_intermediates"}
 
+_OWN_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _INLINE = inspect.signature(cpp_extension.load_inline)
 _FILES = inspect.signature(cpp_extension.load)
 
@@ -67,6 +69,19 @@ def import_extension(folder: Path) -> Any:
     return module
 
 
+def _texts(paths: list[Path], folders: list[Path]) -> list[tuple[str, str]]:
+    """Names and texts of sources, and of the files of their own that they include from beside them or `folders`."""
+    found: dict[Path, str] = {}
+    waiting = list(paths)
+    while waiting:
+        path = waiting.pop()
+        if path not in found and path.is_file():
+            found[path] = path.read_text(errors="replace")
+            names = _OWN_INCLUDE.findall(found[path])
+            waiting += [folder / name for name in names for folder in (path.parent, *folders)]
+    return sorted((path.name, text) for path, text in found.items())
+
+
 class _Unlinked:
     """Stands for an extension that was compiled and not linked, until something of it is asked for."""
 
@@ -87,6 +102,8 @@ class _Captured:
         slim = os.environ.get(SLIM_VARIABLE)
         self._slim = Path(slim) if slim else None
         self.gave_up: list[OtherRoute] = []
+        self.slim = 0
+        """Extensions built with slim headers."""
 
     def load_inline(self, *positional: Any, **keywords: Any) -> Any:
         call = dict(_INLINE.bind(*positional, **keywords).arguments)
@@ -99,22 +116,33 @@ class _Captured:
         paths = [Path(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
         if call.get("is_standalone") or not all(path.is_file() for path in paths):
             return self._files(**call)
-        texts = [(path.name, path.read_text(errors="replace")) for path in paths]
+        folders = [Path(folder) for folder in call.get("extra_include_paths") or ()]
         options = {option: value for option, value in call.items() if option not in ("name", "sources")}
         call["sources"] = [str(path) for path in paths]
-        return self._loaded(extension_key(call["name"], texts, options), self._files, call)
+        return self._loaded(extension_key(call["name"], _texts(paths, folders), options), self._files, call)
 
     def _loaded(self, key: str, compile_into: Compile, call: dict[str, Any]) -> Any:
         folder = self._root / key
         call = {option: value for option, value in call.items() if option not in _WITHOUT_EFFECT}
         if not (folder / _FINISHED).exists():
             try:
-                shutil.rmtree(folder, ignore_errors=True)  # a build of the other route that gave up
+                shutil.rmtree(folder, ignore_errors=True)  # a call that failed, and is made again
                 folder.mkdir(parents=True)
             except OSError:  # called late, in a sealed worker, which may read a build but not add to it
                 return compile_into(**call)
+        try:
+            return self._built(folder, compile_into, call)
+        except Exception as error:
+            if self._slim is None:
+                raise
+            self.gave_up.append(OtherRoute(f"extension {call['name']}: {error}"))
+            raise self.gave_up[-1] from error
+
+    def _built(self, folder: Path, compile_into: Compile, call: dict[str, Any]) -> Any:
+        """The extension of a call, compiled into the folder unless it is there."""
+        if not (folder / _FINISHED).exists():
             try:
-                self._build(folder, compile_into, call)
+                self._compile(folder, compile_into, call)
             except CompiledOnly:
                 return _Unlinked(call["name"])
             (folder / _FINISHED).touch()
@@ -126,17 +154,13 @@ class _Captured:
         torch.ops.load_library(library)
         return str(library)
 
-    def _build(self, folder: Path, compile_into: Compile, call: dict[str, Any]) -> None:
+    def _compile(self, folder: Path, compile_into: Compile, call: dict[str, Any]) -> None:
         started = time.monotonic()
         try:
             if self._slim is not None:
                 call = slimmed(call, self._slim, folder)
+                self.slim += 1
             compile_into(build_directory=str(folder), **call)
-        except Exception as error:
-            if self._slim is None or isinstance(error, CompiledOnly):
-                raise
-            self.gave_up.append(OtherRoute(f"extension {call['name']}: {error}"))
-            raise self.gave_up[-1] from error
         finally:
             route = "full" if self._slim is None else "slim"
             note = {"name": str(call["name"]), "route": route, "seconds": round(time.monotonic() - started, 2)}
@@ -153,7 +177,8 @@ def capturing(build_dir: Path | None, inline: Compile | None = None, files: Comp
         files: the same for `load`.
 
     Raises:
-        OtherRoute: slim headers do not serve; also where the candidate caught that and went on.
+        OtherRoute: slim headers do not serve, also where the candidate caught that and went on; or something went
+            wrong after an extension was built with them.
     """
     if build_dir is None:
         yield
@@ -163,6 +188,10 @@ def capturing(build_dir: Path | None, inline: Compile | None = None, files: Comp
     cpp_extension.load_inline, cpp_extension.load = captured.load_inline, captured.load
     try:
         yield
+    except BaseException as error:
+        if captured.slim and not isinstance(error, CompiledOnly | OtherRoute):
+            raise OtherRoute(f"after slim builds: {error}") from error
+        raise
     finally:
         cpp_extension.load_inline, cpp_extension.load = originals
     if captured.gave_up:

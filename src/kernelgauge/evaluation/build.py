@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelgauge.backends.base import Route
-from kernelgauge.backends.cache import BuildCache
+from kernelgauge.backends.cache import BuildCache, build_key
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.evaluation.failures import Failure, explain_end, last_line
 from kernelgauge.evaluation.isolation import SHARED_MEMORY
 from kernelgauge.evaluation.launcher import Zygote
-from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerEnded, WorkerProcess
+from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
+from kernelgauge.evaluation.scratch import delete
 from kernelgauge.evaluation.worker import COMPILER_ERROR
 from kernelgauge.schema import Candidate, Outcome
 
@@ -22,6 +23,10 @@ _LOG_TAIL = 12_000
 _COMPILERS = ("CppCompileError", "CompileError", "InductorError", "BackendCompilerFailed")
 # What is no word on the candidate while a shortcut was taken.
 _ROUTE_FAILURES = ("OtherRoute", "OutOfMemory")
+# Two compilers at once, for host and device: what the gigabytes of the routes are measured with.
+_VARIABLES = {"MAX_JOBS": "2"}
+# How an error reads that a GPU would have spared the candidate.
+_ABOUT_DEVICE = re.compile(r"\b(?:CUDA|NVIDIA|NVML|GPU|[Dd]rivers?\b)")
 # The staging folder is another one each time: with it, equal errors would never read alike.
 _FOLDER = re.compile(r"\S*/(?=[^/\s]+\.\w+[:(]\d)")
 
@@ -44,65 +49,106 @@ def unlimited(gigabytes: float) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-def build_candidate(
-    zygote: Zygote, candidate: Candidate, device: str, staging: Path, builds: BuildCache, slot: Slot = unlimited
-) -> str:
-    """Build into `staging` by the first route that serves, and return what the compiler printed.
-
-    Args:
-        builds: where routes keep what they need themselves.
-        slot: given the memory a route takes; a build holds what it returns.
-
-    Raises:
-        Failure: `build_failed` with the compiler's error, `load_failed` if the file itself is broken,
-            `timed_out`, `out_of_memory`; always of the last route that was tried.
-        MachineError: the build process was killed from outside.
-    """
-    *shortcuts, last = backend_named(candidate.backend).routes(candidate.source, builds)
-    for route in shortcuts:
-        with slot(route.gigabytes), suppress(_GaveUp):
-            return _build(zygote, candidate, device, staging, route)
-    with slot(last.gigabytes):
-        return _build(zygote, candidate, device, staging, last)
+class NeedsDevice(Exception):
+    """A candidate asked for the GPU in a build that had none: it is to be built when it is alone on the device."""
 
 
 class _GaveUp(Exception):
-    """A route did not serve: its own word, or the process died on it."""
+    """A shortcut did not serve: its own word, or the process died or never ended on it."""
 
 
-def _build(zygote: Zygote, candidate: Candidate, device: str, staging: Path, route: Route) -> str:
-    backend = backend_named(candidate.backend)
-    environment = backend.environment(device, Path("{scratch}")) | dict(route.variables)
-    environment["TORCHINDUCTOR_CACHE_DIR"] = str(staging / "inductor")
-    limit = zygote.settings.limits.build_seconds
-    preload = backend.preload(candidate.source, device)
-    writable = (staging, SHARED_MEMORY)  # compilers work side by side
-    with WorkerProcess(zygote, "worker", device, environment, writable=writable, preload=preload) as process:
-        path = process.scratch / "candidate.py"
-        path.write_text(candidate.source)
-        try:
-            process.tell("build", path=str(path), backend=candidate.backend, build_dir=str(staging))
-            claim = process.receive("loaded", limit)
-        except WORKER_FAILURES as error:
-            if route.variables and isinstance(error, WorkerEnded):
-                raise _GaveUp from error
-            failure = explain_end("build", limit, error, process.log())
-            died = failure.outcome is Outcome.RUNTIME_ERROR
-            outcome = Outcome.BUILD_FAILED if died else failure.outcome
-            raise Failure(outcome, failure.reason, failure.rule, process.log()) from error
-        log = process.log()[-_LOG_TAIL:]
-    if claim.event == "failed":
-        if route.variables and claim.kind in _ROUTE_FAILURES:
-            raise _GaveUp
-        raise _explain(claim.kind, claim.message, log)
-    return log
+class Builder:
+    """Builds candidates in sealed processes.
+
+    Args:
+        builds: the cache of finished builds, and of what routes need themselves.
+        slot: given the memory a route takes; a build holds what it returns.
+    """
+
+    def __init__(self, zygote: Zygote, builds: BuildCache, slot: Slot = unlimited):
+        self._zygote = zygote
+        self._builds = builds
+        self._slot = slot
+
+    def build(self, candidate: Candidate, device: str, hidden: bool = False) -> Built:
+        """Compile a candidate into the cache by the first route that serves, or find it there.
+
+        Args:
+            device: what it is built for.
+            hidden: build without that device, which others are timed on.
+
+        Raises:
+            Failure: `build_failed` with the compiler's error, `load_failed` if the file itself is broken,
+                `timed_out`, `out_of_memory`; always of the last route that was tried.
+            NeedsDevice: with `hidden`: it cannot be built that way.
+            MachineError: the build process was killed from outside.
+        """
+        backend = backend_named(candidate.backend)
+        if not backend.builds(candidate.source):
+            return Built(None, False, "")
+        log = ""
+
+        def make(staging: Path) -> None:
+            nonlocal log
+            *shortcuts, last = backend.routes(candidate.source, self._builds)
+            for route in shortcuts:
+                with self._slot(route.gigabytes), suppress(_GaveUp):
+                    log = self._by(route, candidate, device, hidden, staging, final=False)
+                    return
+                delete(staging)  # what was built has a part in what went wrong
+                staging.mkdir()
+            with self._slot(last.gigabytes):
+                log = self._by(last, candidate, device, hidden, staging, final=True)
+
+        folder, made = self._builds.build(build_key(candidate, backend), make)
+        return Built(folder, made, log)
+
+    def _by(
+        self, route: Route, candidate: Candidate, device: str, hidden: bool, staging: Path, *, final: bool
+    ) -> str:
+        """What the compilers printed on this route; raises _GaveUp instead of a Failure if it is not the final one."""
+        backend, limit = backend_named(candidate.backend), self._zygote.settings.limits.build_seconds
+        variables = backend.environment(device, Path("{scratch}")) | _VARIABLES | dict(route.variables)
+        variables["TORCHINDUCTOR_CACHE_DIR"] = str(staging / "inductor")
+        preload = backend.preload(candidate.source, device)
+        writable = (staging, SHARED_MEMORY)  # compilers work side by side
+        seen = "cpu" if hidden else device
+        with WorkerProcess(self._zygote, "worker", seen, variables, writable=writable, preload=preload) as process:
+            path = process.scratch / "candidate.py"
+            path.write_text(candidate.source)
+            fields = {"path": str(path), "backend": candidate.backend, "build_dir": str(staging), "hidden": hidden}
+            try:
+                claim = process.ask("build", limit, "loaded", **fields)
+            except WORKER_FAILURES as error:
+                if not final:
+                    raise _GaveUp from error
+                raise _ended(explain_end("build", limit, error, process.log()), process.log(), hidden) from error
+            log = process.log()[-_LOG_TAIL:]
+        if claim.event == "failed":
+            if hidden and claim.kind == "DeviceAsked":
+                raise NeedsDevice
+            if not final and claim.kind in _ROUTE_FAILURES:
+                raise _GaveUp
+            raise _explain(claim.kind, claim.message, log, hidden)
+        return log
 
 
-def _explain(kind: str, message: str, log: str) -> Failure:
+def _ended(failure: Failure, log: str, hidden: bool) -> Exception:
+    """What the end of a building process says."""
+    died = failure.outcome is Outcome.RUNTIME_ERROR
+    if died and hidden:
+        return NeedsDevice()
+    return Failure(Outcome.BUILD_FAILED if died else failure.outcome, failure.reason, failure.rule, log)
+
+
+def _explain(kind: str, message: str, log: str, hidden: bool) -> Exception:
+    """What the exception of a building process says."""
     if kind == "OutOfMemory":
         return Failure(Outcome.OUT_OF_MEMORY, f"build: {last_line(message)}", log=log)
     errors = [line.strip() for line in message.splitlines() if COMPILER_ERROR.search(line)]
     if errors or "Error building extension" in message or kind in _COMPILERS:
         shown = _FOLDER.sub("", errors[0]) if errors else last_line(message)
         return Failure(Outcome.BUILD_FAILED, f"build: {shown[:500]}", log=f"{log}\n{message}")
+    if hidden and _ABOUT_DEVICE.search(last_line(message)):
+        return NeedsDevice()
     return Failure(Outcome.LOAD_FAILED, f"load: {last_line(message)}", log=f"{log}\n{message}")

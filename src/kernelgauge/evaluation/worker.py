@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 
+from kernelgauge.backends.hidden_device import hidden_device
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import MathMode
 from kernelgauge.evaluation.arguments import decode
@@ -126,8 +127,9 @@ class Bench:
             raise AttributeError(f"the file defines no class {attribute}")
         return {"event": "loaded"}
 
-    def build(self, path: str, backend: str, build_dir: str) -> dict[str, Any]:
-        backend_named(backend).build(Path(path), Path(build_dir))
+    def build(self, path: str, backend: str, build_dir: str, hidden: bool) -> dict[str, Any]:
+        with hidden_device() if hidden else contextlib.nullcontext():
+            backend_named(backend).build(Path(path), Path(build_dir))
         return {"event": "loaded"}
 
     def construct(

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from kernelgauge.backends import toolchain
+from kernelgauge.backends.base import search_path
 from kernelgauge.backends.slim.declarations import Declared, declarations
 from kernelgauge.kernels.toolkit import cuda_home
 
@@ -43,7 +44,7 @@ _BROUGHT_BY_OTHERS = {"cuda"}
 
 
 def make(folder: Path) -> None:
-    """Fill `folder` with slim headers, their index, the factory functions' object file and a precompiled host header.
+    """Fill `folder` with slim headers, their index and the factory functions' object file.
 
     Raises:
         RuntimeError: a compiler refused, with what it printed; PyTorch's headers are not as known then.
@@ -51,19 +52,11 @@ def make(folder: Path) -> None:
     headers = _write_headers(folder / "include")
     levels = ["host", "cuda", "cuda+python"] if cuda_home() else ["host"]
     with ThreadPoolExecutor() as pool:
-        compiled = [pool.submit(_compile_factories, folder), pool.submit(_precompile, folder)]
+        compiled = pool.submit(_compile_factories, folder)
         omitted = dict(zip(levels, pool.map(lambda level: _omitted(folder, headers, level), levels), strict=True))
-        for future in compiled:
-            future.result()
+        compiled.result()
     index = {"levels": omitted, "operators": _operators(), "factories": _factory_names()}
     (folder / "index.json").write_text(json.dumps(index))
-
-
-def _precompile(folder: Path) -> None:
-    """The slim header as gcc reads it fastest; gcc itself passes it over where a candidate's flags are others."""
-    source, target = (folder / place / "torch" / "extension.h" for place in ("include", "precompiled"))
-    target.parent.mkdir(parents=True)
-    _run([*toolchain.host_command(), *_search(folder), "-x", "c++-header", str(source), "-o", f"{target}.gch"])
 
 
 def _search(folder: Path) -> list[str]:
@@ -211,7 +204,9 @@ def _files(preprocessed: str) -> set[str]:
 
 
 def _run(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True)
+    """What a compiler prints, in the environment that sealed builds have."""
+    environment = {"PATH": search_path(), "LANG": "C.UTF-8"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command[:2])} ... refused slim headers:\n{done.stderr[-2000:]}")
     return done.stdout

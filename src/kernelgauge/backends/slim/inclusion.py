@@ -49,11 +49,9 @@ def slimmed(call: dict[str, Any], slim: Path, folder: Path) -> dict[str, Any]:
     own = folder / "slim"
     own.mkdir()
     (own / CANDIDATE_HEADER).write_text(_candidate_header(every))
-    # The precompiled header has an empty one of these in it.
-    fast = [] if any(fit.operators for fit in fits[False]) else [slim / "precompiled"]
     linked = [str(slim / "factories.o")] if any(fit.factories for fit in every) else []
     return call | {
-        "extra_include_paths": [str(place) for place in (own, *fast, slim / "include")],
+        "extra_include_paths": [str(place) for place in (own, slim / "include")],
         "extra_ldflags": [*_listed(call.get("extra_ldflags")), *linked],
     }
 

@@ -37,7 +37,9 @@ def extension_routes(source: str, builds: BuildCache, cuda: bool) -> tuple[Route
 @cache
 def recipe() -> str:
     """Digest of the code that decides how extensions are built, so that a change of it makes new builds."""
-    own = [*sorted(Path(__file__).parent.glob("*.py")), Path(__file__).parents[1] / "extension.py"]
+    backends = Path(__file__).parents[1]
+    named = [backends / name for name in ("extension.py", "compile_only.py", "toolchain.py")]
+    own = [*named, *sorted(backends.glob("slim/*.py")), *sorted(backends.parent.glob("kernels/*.py"))]
     return hashlib.sha256(b"".join(path.read_bytes() for path in own)).hexdigest()[:16]
 
 
