@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.execution.build_pool import BuildPool
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import Done, LocalExecutor, Task, devices_of
-from kernelgauge.generation.contestant import Contestant
+from kernelgauge.generation.contestant import Contestant, on_device
 from kernelgauge.hardware import environment
 from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Peaks, Problem, Profile, RunHeader, Sizes, Work
@@ -93,7 +94,7 @@ class Session:
             problem = load_problem(problem, sizes=sizes)
         rules = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
         job = self.job(problem, _candidate(problem, source, backend), rules, device)
-        with self.leases.shared(device):
+        with self.leases.shared(device) if device == "cpu" else nullcontext():
             self.supervisor.prepare(job)
         if timed or device != "cpu":
             with self.leases.exclusive(device):
@@ -187,7 +188,7 @@ class Session:
         header = run.header
         finished = set() if again else run.done()
         tasks = [
-            Task(key, sample, partial(self._start, contestant, key, sample, header, protocol))
+            Task(key, sample, partial(self._start, contestant, key, sample, header, protocol), on_device(contestant))
             for key in keys
             for sample in contestant.samples(key)
             if (key, sample) not in finished
@@ -289,7 +290,7 @@ class Watch:
         """So many candidates are still to be judged."""
 
     def stage(self, name: str) -> None:
-        """A wave enters this stage: `build and check` or `time`."""
+        """What goes on from now: `build and check` or `time` in waves on a CPU, all at once on a GPU."""
 
     def judged(self, record: Evaluation) -> None:
         """A record was stored."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kernelgauge.backends.base import Route
 from kernelgauge.backends.cache import BuildCache, build_key
@@ -57,6 +58,16 @@ class _GaveUp(Exception):
     """A shortcut did not serve: its own word, or the process died or never ended on it."""
 
 
+@dataclass(frozen=True)
+class _Order:
+    """What is to be built, where to, and whether the device is hidden from it."""
+
+    candidate: Candidate
+    device: str
+    hidden: bool
+    staging: Path
+
+
 class Builder:
     """Builds candidates in sealed processes.
 
@@ -90,47 +101,58 @@ class Builder:
 
         def make(staging: Path) -> None:
             nonlocal log
-            *shortcuts, last = backend.routes(candidate.source, self._builds)
-            for route in shortcuts:
-                with self._slot(route.gigabytes), suppress(_GaveUp):
-                    log = self._by(route, candidate, device, hidden, staging, final=False)
-                    return
-                delete(staging)  # what was built has a part in what went wrong
-                staging.mkdir()
-            with self._slot(last.gigabytes):
-                log = self._by(last, candidate, device, hidden, staging, final=True)
+            log = self._by_first_that_serves(_Order(candidate, device, hidden, staging))
 
         folder, made = self._builds.build(build_key(candidate, backend), make)
         return Built(folder, made, log)
 
-    def _by(
-        self, route: Route, candidate: Candidate, device: str, hidden: bool, staging: Path, *, final: bool
-    ) -> str:
-        """What the compilers printed on this route; raises _GaveUp instead of a Failure if it is not the final one."""
-        backend, limit = backend_named(candidate.backend), self._zygote.settings.limits.build_seconds
-        variables = backend.environment(device, Path("{scratch}")) | _VARIABLES | dict(route.variables)
-        variables["TORCHINDUCTOR_CACHE_DIR"] = str(staging / "inductor")
-        preload = backend.preload(candidate.source, device)
-        writable = (staging, SHARED_MEMORY)  # compilers work side by side
-        seen = "cpu" if hidden else device
-        with WorkerProcess(self._zygote, "worker", seen, variables, writable=writable, preload=preload) as process:
+    def _by_first_that_serves(self, order: _Order) -> str:
+        *shortcuts, last = backend_named(order.candidate.backend).routes(order.candidate.source, self._builds)
+        for route in shortcuts:
+            with self._slot(route.gigabytes), suppress(_GaveUp):
+                return self._by(route, order, final=False)
+            delete(order.staging)  # what was built has a part in what went wrong
+            order.staging.mkdir()
+        with self._slot(last.gigabytes):
+            return self._by(last, order, final=True)
+
+    def _by(self, route: Route, order: _Order, final: bool) -> str:
+        """What the compilers printed on this route; one that is not final raises _GaveUp, where it may be at fault."""
+        with self._process(route, order) as process:
+            if order.hidden:
+                process.step_back()
             path = process.scratch / "candidate.py"
-            path.write_text(candidate.source)
-            fields = {"path": str(path), "backend": candidate.backend, "build_dir": str(staging), "hidden": hidden}
+            path.write_text(order.candidate.source)
+            fields: dict[str, Any] = {"backend": order.candidate.backend, "hidden": order.hidden}
+            limit = self._zygote.settings.limits.build_seconds
             try:
-                claim = process.ask("build", limit, "loaded", **fields)
+                claim = process.ask("build", limit, "loaded", path=str(path), build_dir=str(order.staging), **fields)
             except WORKER_FAILURES as error:
                 if not final:
                     raise _GaveUp from error
-                raise _ended(explain_end("build", limit, error, process.log()), process.log(), hidden) from error
+                failure = explain_end("build", limit, error, process.log())
+                raise _ended(failure, process.log(), order.hidden) from error
             log = process.log()[-_LOG_TAIL:]
         if claim.event == "failed":
-            if hidden and claim.kind == "DeviceAsked":
+            if order.hidden and claim.kind == "DeviceAsked":
                 raise NeedsDevice
             if not final and claim.kind in _ROUTE_FAILURES:
                 raise _GaveUp
-            raise _explain(claim.kind, claim.message, log, hidden)
+            raise _explain(claim.kind, claim.message, log, order.hidden)
         return log
+
+    def _process(self, route: Route, order: _Order) -> WorkerProcess:
+        backend = backend_named(order.candidate.backend)
+        variables = backend.environment(order.device, Path("{scratch}")) | _VARIABLES | dict(route.variables)
+        variables["TORCHINDUCTOR_CACHE_DIR"] = str(order.staging / "inductor")
+        return WorkerProcess(
+            self._zygote,
+            "worker",
+            "cpu" if order.hidden else order.device,
+            variables,
+            writable=(order.staging, SHARED_MEMORY),  # compilers work side by side
+            preload=backend.preload(order.candidate.source, order.device),
+        )
 
 
 def _ended(failure: Failure, log: str, hidden: bool) -> Exception:

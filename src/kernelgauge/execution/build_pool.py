@@ -6,6 +6,7 @@ Sixteen candidates that include `torch/extension.h` take 50 GB of compilers; six
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -24,7 +25,7 @@ def free_gigabytes() -> float:
 
 
 def _left_in_cgroups() -> Iterator[float]:
-    """Bytes left below each memory limit of the cgroups (version 2) this process is in."""
+    """Bytes left below each memory limit of the cgroups (version 2) this process is in, cached files not counted."""
     try:
         own = Path("/proc/self/cgroup").read_text().rpartition("::")[2].strip()
     except OSError:
@@ -33,10 +34,11 @@ def _left_in_cgroups() -> Iterator[float]:
     for place in (folder, *folder.parents):
         try:
             limit, used = ((place / name).read_text().strip() for name in ("memory.max", "memory.current"))
+            cached = re.findall(r"^(?:in)?active_file (\d+)$", (place / "memory.stat").read_text(), re.MULTILINE)
         except OSError:
             continue
         if limit != "max":
-            yield float(limit) - float(used)
+            yield float(limit) - float(used) + sum(map(float, cached))
 
 
 class BuildPool:
@@ -47,7 +49,8 @@ class BuildPool:
 
     Args:
         cores: builds at once; default the cores this process may use.
-        free: asked for the memory that is free while no build of this pool runs, in gigabytes.
+        free: asked for the memory that is free, in gigabytes. The most it says since the pool was last empty is
+            shared out; what it says last, the next build must fit into.
     """
 
     def __init__(self, cores: int | None = None, free: Callable[[], float] = free_gigabytes):
@@ -81,7 +84,10 @@ class BuildPool:
                 self._changed.notify_all()
 
     def _fits(self, gigabytes: float) -> bool:
+        free = self._free()
+        # What the builds that run have taken already is not free: the most there was is what they share.
+        self._capacity = max(free * _SHARE, self._capacity if self._held else 0.0)
         if not self._held:
-            self._capacity = self._free() * _SHARE
             return True
-        return len(self._held) < self._cores and sum(self._held) + gigabytes <= self._capacity
+        within = sum(self._held) + gigabytes <= self._capacity
+        return within and len(self._held) < self._cores and gigabytes <= free
