@@ -41,6 +41,8 @@ def hidden_device() -> Iterator[None]:
         ):
             for name in names:
                 stack.enter_context(patch.object(module, name, refuse(f"{module.__name__}.{name}")))
-        yield
-    if asked:
-        raise asked[0]
+        try:
+            yield
+        finally:
+            if asked:
+                raise asked[0]

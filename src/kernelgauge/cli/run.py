@@ -101,7 +101,7 @@ def _judge(
     jobs = jobs or _usual_jobs(contestant, run.header.device)
     try:
         with Session() as session, RunProgress() as watch:
-            failed = session.run(contestant, run, keys, protocol=rules, jobs=jobs, again=again, watch=watch)
+            failed = session.run(contestant, run, keys, protocol=protocol, jobs=jobs, again=again, watch=watch)
     except KeyboardInterrupt:
         count = len(run.done())
         kept = f"{count} records are kept in {run.path}"

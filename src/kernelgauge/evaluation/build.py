@@ -117,7 +117,7 @@ class Builder:
             return self._by(last, order, final=True)
 
     def _by(self, route: Route, order: _Order, final: bool) -> str:
-        """What the compilers printed on this route; one that is not final raises _GaveUp, where it may be at fault."""
+        """What the compilers printed on this route; one that may itself be at fault raises _GaveUp, unless final."""
         with self._process(route, order) as process:
             if order.hidden:
                 process.step_back()
