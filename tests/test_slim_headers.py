@@ -13,7 +13,7 @@ from torch.utils import cpp_extension
 
 from kernelgauge.backends import toolchain
 from kernelgauge.backends.cache import BuildCache
-from kernelgauge.backends.extension import SLIM_VARIABLE, OtherRoute, capturing
+from kernelgauge.backends.extension import SLIM_VARIABLE, CompiledOnly, OtherRoute, capturing
 from kernelgauge.backends.parts import parts
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.backends.slim.admission import Index, Misfit
@@ -112,7 +112,18 @@ TENSORS = "#include <torch/extension.h>\n"
         ("#include <torch/nn.h>", "includes torch/nn.h"),
         ('#include "mine.h"', "a file of its own"),
         ("#include HEADER", "computes the name"),
-        ("#if __has_include(<x>)\n#endif", "asks for headers"),
+        ("#if __has_include(<x>)\n#endif", "in an unusual way"),
+        ("#include_next <torch/nn.h>", "in an unusual way"),
+        ("/* why */ #include <torch/nn.h>", "includes torch/nn.h"),
+        ("int a = 1'000; auto y = at::var(x, 1); int b = 2'000;", "the name var"),
+        ("char a = u8'a'; auto y = at::var(x, 1); char b = 'b';", "the name var"),
+        ("auto y = at::v\\\nar(x, 1);", "the name var"),
+        ("#define UNARY(f) at::f(x, 1)", "a macro, UNARY, that calls"),
+        ("#define APPLY(f, x) f(x)", "a macro, APPLY, that calls"),
+        ("#define INSTANCE(f) f<float>(x)", "a macro, INSTANCE, that calls"),
+        ("#define WITHIN(space) space::mean(x, 1)", "a macro, WITHIN, that calls"),
+        ("#define SPREAD var", "the name var"),
+        ("#define SPACE at", "the name at"),
         ("#ifdef FORALL_NS_SYMBOLS\n#endif", "a macro FORALL_NS_SYMBOLS"),
     ],
 )
@@ -129,12 +140,25 @@ def test_what_could_be_another_program_is_built_the_long_way(slim: Path, text: s
         "torch::Tensor y = torch::zeros({1}, torch::kFloat32); at::optional<int> z; c10::optional<int> q;",
         "at::relu_(x); torch::sum(x); at::add_out(y, a, b);",
         "template <typename T> T load(const T* p); int divup(int a, int b); CHECK(true);",
+        "#define CHECK_INPUT(x) TORCH_CHECK(x.is_cuda() && (x).size(0), #x)",
+        "#define MIN(a, b) (a < b ? a : b)\n#define AT(row, stride) ((row) * (stride))",
+        "#define LAUNCH(kernel) kernel<<<1, 1>>>(p)\n#define THREADS 256",
+        'const char* s = "at::var(x, 1) // /*"; int at = 1; v.at(at); /* at::var(x, 1) */ char c = \'"\';',
         "#include <vector>\n#include <cmath>\n#include <c10/util/irange.h>\n#include <pybind11/pybind11.h>",
     ],
 )
 @needs_compiler
 def test_ordinary_text_fits(slim: Path, text: str) -> None:
     Index(slim).fit(TENSORS + text, ["-O3"], cuda=False)
+
+
+@needs_compiler
+def test_what_includes_no_pytorch_may_not_bring_it_by_a_file_of_its_own(slim: Path) -> None:
+    with pytest.raises(Misfit, match="a file of its own"):
+        Index(slim).fit('#include "mine.h"', [], cuda=False)
+    assert (
+        not Index(slim).fit("#include <cmath>\n#include <c10/util/Half.h>\nint var(int);", [], cuda=False).factories
+    )
 
 
 @needs_compiler
@@ -153,6 +177,9 @@ def test_flags_and_options_that_change_what_is_included_are_refused(slim: Path, 
         {"extra_include_paths": ["/mine"]},
         {"extra_cflags": ["-include", "x.h"]},
         {"extra_cflags": ["-Wp,-I/x"]},
+        {"extra_cflags": ["-DSPREAD=at::var"]},
+        {"extra_cflags": ["-D", "SPREAD=var"]},
+        {"extra_cflags": ["-fpermissive"]},
         {"use_pch": True},
     ):
         with pytest.raises(Misfit):
@@ -203,19 +230,48 @@ def test_a_candidate_cannot_take_the_other_route_for_a_failure(
             pass
 
 
-def test_files_are_captured_by_their_content(tmp_path: Path) -> None:
+@needs_compiler
+def test_an_extension_that_cannot_be_imported_is_built_the_long_way(
+    slim: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compiler(build_directory: str, **call: Any) -> None:
+        (Path(build_directory) / "n.so").write_text("undefined symbol: torch::empty")
+
+    monkeypatch.setenv(SLIM_VARIABLE, str(slim))
+    with pytest.raises(OtherRoute, match=r"n\.so"), capturing(tmp_path, compiler):
+        cpp_extension.load_inline("n", "int f();", functions=["f"])
+
+
+@needs_compiler
+def test_what_goes_wrong_after_a_slim_build_is_no_word_on_the_candidate(
+    slim: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compiler(**call: Any) -> None:
+        raise CompiledOnly
+
+    monkeypatch.setenv(SLIM_VARIABLE, str(slim))
+    with pytest.raises(OtherRoute, match="after slim builds: another answer"), capturing(tmp_path, compiler):
+        cpp_extension.load_inline("n", "int f();", functions=["f"])
+        raise ValueError("another answer")
+    with pytest.raises(ValueError, match="before"), capturing(tmp_path, compiler):
+        raise ValueError("before anything was built")
+
+
+def test_files_are_captured_by_their_content_and_their_own_headers(tmp_path: Path) -> None:
     seen = []
 
     def compiler(name: str, sources: list[str], build_directory: str, **options: Any) -> None:
         seen.append(sources)
         (Path(build_directory) / "lib.so").write_text("not one")
 
-    source = tmp_path / "kernel.cu"
-    for text in ("int a;", "int b;", "int a;"):
-        source.write_text(text)
+    source, header, folder = tmp_path / "kernel.cu", tmp_path / "own" / "width.h", str(tmp_path / "own")
+    header.parent.mkdir()
+    for text, width in (("a", 1), ("b", 1), ("a", 1), ("a", 2), ("b", 1)):
+        source.write_text(f'#include "width.h"\nint {text};')
+        header.write_text(f"#define WIDTH {width}")
         with capturing(tmp_path / "build", files=compiler), pytest.raises(ImportError):
-            cpp_extension.load("n", [source])
-    assert seen == [[str(source)]] * 2
+            cpp_extension.load("n", [source], extra_include_paths=[folder])
+    assert seen == [[str(source)]] * 3
 
 
 def test_architecture_is_the_gpus_with_its_own_instructions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
