@@ -2,8 +2,9 @@
 
     python benchmarks/builds.py [--only swish,relu] [--out results/cpu/builds.md]
 
-Builds every file of `benchmarks/build_candidates` both ways, one after the other, and writes a table: clock seconds,
-CPU seconds and peak memory of the compilers, all together. On a PyTorch without CUDA nothing is linked.
+Builds every file of `benchmarks/build_candidates` both ways, one right after the other, and writes a table: clock
+seconds, CPU seconds and peak memory of the compilers, all together, and whether both made the same program
+(`same_program`). On a PyTorch without CUDA nothing is linked; only there are object files left to compare.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import argparse
 import json
 import os
 import resource
+import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from same_program import compared
 
 from kernelgauge.backends.base import Route
 from kernelgauge.backends.cache import BuildCache
@@ -58,19 +62,19 @@ def build_here(path: Path, folder: Path) -> None:
     sys.exit(status)
 
 
-def build_apart(path: Path, route: Route) -> Cost:
-    """The cost of one route, in a process of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        backend = backend_named("cuda")
-        variables = backend.environment("cuda", Path(folder)) | dict(route.variables)
-        command = [sys.executable, __file__, "--build", str(path), "--out", folder]
-        child = subprocess.Popen(command, env=os.environ | variables, stdout=subprocess.PIPE, text=True)
-        peak = _Peak(child.pid)
-        printed, _ = child.communicate()
-        lines = [line for line in printed.splitlines() if line.startswith("{")]
-        if not lines:
-            raise SystemExit(f"{path.name} does not build by route {route.name}")
-        return Cost(**json.loads(lines[-1]), gigabytes=peak.stop() / 1e9, built=child.returncode == 0)
+def build_apart(path: Path, route: Route, folder: Path) -> Cost:
+    """The cost of one route, in a process of its own that builds into `folder`, empty before."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    variables = backend_named("cuda").environment("cuda", folder) | {"MAX_JOBS": "2"} | dict(route.variables)
+    command = [sys.executable, __file__, "--build", str(path), "--out", str(folder)]
+    child = subprocess.Popen(command, env=os.environ | variables, stdout=subprocess.PIPE, text=True)
+    peak = _Peak(child.pid)
+    printed, _ = child.communicate()
+    lines = [line for line in printed.splitlines() if line.startswith("{")]
+    if not lines:
+        raise SystemExit(f"{path.name} does not build by route {route.name}")
+    return Cost(**json.loads(lines[-1]), gigabytes=peak.stop() / 1e9, built=child.returncode == 0)
 
 
 class _Peak(threading.Thread):
@@ -108,37 +112,49 @@ def _resident(pid: int) -> int:
         return 0
 
 
-def fastest(path: Path, routes: tuple[Route, ...]) -> tuple[str, Cost]:
+def fastest(path: Path, routes: tuple[Route, ...], folder: Path) -> tuple[str, Cost]:
     """The cost as an evaluation pays it: of every route that gave up, and of the one that served."""
     total = Cost()
     for route in routes:
-        cost = build_apart(path, route)
+        cost = build_apart(path, route, folder)
         total = Cost(total.wall + cost.wall, total.cpu + cost.cpu, max(total.gigabytes, cost.gigabytes), cost.built)
         if cost.built:
             return route.name, total
     raise SystemExit(f"{path.name} does not build")
 
 
+def row(path: Path, builds: BuildCache, work: Path) -> list[str]:
+    """One candidate both ways, in the columns of the table."""
+    routes = backend_named("cuda").routes(path.read_text(), builds)
+    # The same folder for both: names of static functions are made from that of their file.
+    folder, kept = work / "build", work / "kept"
+    route, fast = fastest(path, routes, folder)
+    costs = [f"{fast.wall:.1f}", f"{fast.cpu:.1f}", f"{fast.gigabytes:.1f}"]
+    if route != "slim":
+        return [path.stem, "", "", "", route, *costs, "", "", ""]
+    shutil.rmtree(kept, ignore_errors=True)
+    folder.rename(kept)
+    full = build_apart(path, routes[-1], folder)
+    before = [f"{full.wall:.1f}", f"{full.cpu:.1f}", f"{full.gigabytes:.1f}"]
+    ratios = [f"{full.wall / fast.wall:.1f}", f"{full.cpu / fast.cpu:.1f}"]
+    return [path.stem, *before, route, *costs, *ratios, compared(folder, kept)]
+
+
 def table(names: list[str]) -> str:
-    """A Markdown table of both ways for each candidate, and the sums."""
+    """A Markdown table of both ways for each candidate, and the medians of their ratios."""
     builds = BuildCache(load_settings().cache / "builds")
     started = time.monotonic()
     backend_named("cuda").routes("cpp_extension", builds)
     made = time.monotonic() - started
-    rows, sums = [], [0.0] * 4
-    for name in names:
-        path = CANDIDATES / f"{name}.py"
-        routes = backend_named("cuda").routes(path.read_text(), builds)
-        route, fast = fastest(path, routes)
-        full = fast if routes[-1].name == "raw" else build_apart(path, routes[-1])
-        before = ["–"] * 3 if full is fast else [f"{full.wall:.1f}", f"{full.cpu:.1f}", f"{full.gigabytes:.1f}"]
-        rows.append([name, *before, route, f"{fast.wall:.2f}", f"{fast.cpu:.2f}", f"{fast.gigabytes:.1f}"])
-        if full is not fast:
-            sums = [a + b for a, b in zip(sums, (full.wall, full.cpu, fast.wall, fast.cpu), strict=True)]
-        print(" | ".join(rows[-1]), flush=True)
-    rows.append(["**together**", f"{sums[0]:.0f}", f"{sums[1]:.0f}", "", "", f"{sums[2]:.0f}", f"{sums[3]:.0f}", ""])
-    head = ["candidate", "full: s", "CPU s", "GB", "route", "s", "CPU s", "GB"]
-    lines = [head, ["---", *["---:"] * 3, "---", *["---:"] * 3], *rows]
+    rows = []
+    with tempfile.TemporaryDirectory() as work:
+        for name in names:
+            rows.append(row(CANDIDATES / f"{name}.py", builds, Path(work)))
+            print(" | ".join(rows[-1]), flush=True)
+    ratios = [statistics.median(float(each[column]) for each in rows if each[column]) for column in (8, 9)]
+    rows.append(["**median**", *[""] * 7, *(f"{ratio:.1f}" for ratio in ratios), ""])
+    head = ["candidate", "full: s", "CPU s", "GB", "route", "s", "CPU s", "GB", "times less s", "CPU s", "program"]
+    lines = [head, ["---", *["---:"] * 3, "---", *["---:"] * 5, "---"], *rows]
     note = f"Slim headers and their index: {made:.0f} s, once for each PyTorch and compiler (0 if they were there).\n"
     return note + "\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
@@ -157,7 +173,8 @@ def main() -> None:
     linked = "compiled and linked" if torch.version.cuda else "compiled, not linked (this PyTorch has no CUDA)"
     text = (
         "# What a build costs\n\n`python benchmarks/builds.py`: full headers against the fastest route that serves, "
-        f"{linked}.\nClock seconds depend on who else uses the cores; CPU seconds hardly do.\n\n"
+        f"{linked}.\nBoth builds of a candidate right after each other; one that gives up counts with the next.\n"
+        "The machine was shared with others, so that only the ratios say something.\n\n"
         f"{where.cpu}, {where.cores} cores, torch {where.torch}, nvcc {where.cuda}, {where.compiler}\n\n{found}"
     )
     if options.out:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -83,12 +82,6 @@ needs_nvrtc = pytest.mark.skipif(not has_nvrtc(), reason="libnvrtc is not instal
 needs_nvcc = pytest.mark.skipif(
     backend_named("cuda").cannot_build() is not None, reason=backend_named("cuda").cannot_build() or ""
 )
-
-NO_GPU = backend_named("cuda").missing("cuda")
-
-
-def on_gpu(test: Any) -> Any:
-    return pytest.mark.gpu(pytest.mark.skipif(NO_GPU is not None, reason=NO_GPU or "")(test))
 
 
 def test_parameters_are_read_from_the_source() -> None:
@@ -199,14 +192,14 @@ def test_notes_of_a_hostile_build_are_not_believed(tmp_path: Path) -> None:
     assert [part.name for part in parts(tmp_path)] == ["x"]
 
 
-@on_gpu
+@pytest.mark.gpu
 def test_raw_candidate_passes_the_strict_protocol(session: Session) -> None:
     problem = Problem(key="scaled", name="scaled", source=REFERENCE)
     record = session.evaluate(problem, CANDIDATE, device="cuda", timed=False)
     assert record.passed, record.reason
 
 
-@on_gpu
+@pytest.mark.gpu
 def test_launches_on_the_current_stream_and_inside_a_graph() -> None:
     kernel = cuda_kernel(SCALE, "scale")
     x, y = torch.rand(1000, device="cuda"), torch.zeros(1000, device="cuda")
@@ -227,7 +220,7 @@ def test_launches_on_the_current_stream_and_inside_a_graph() -> None:
         assert torch.equal(y, x)
 
 
-@on_gpu
+@pytest.mark.gpu
 def test_shared_memory_above_48_kilobytes_and_cooperative_launches() -> None:
     source = r"""
 #include <cooperative_groups.h>
@@ -245,7 +238,7 @@ extern "C" __global__ void both(int* y, int last) {
     assert int(y[0]) == 7 * 16
 
 
-@on_gpu
+@pytest.mark.gpu
 def test_what_a_launch_refuses() -> None:
     kernel = cuda_kernel(SCALE, "scale")
     x = torch.rand(10, device="cuda")
