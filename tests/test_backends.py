@@ -149,7 +149,7 @@ def test_contract_of_every_backend(name: str, tmp_path: Path) -> None:
 
     guide = backend.guide()
     assert guide.startswith("# ")
-    assert 60 <= len(guide.splitlines()) <= 155
+    assert 60 <= len(guide.splitlines()) <= 130
     for word in ("ModelNew", "wrong_precision", "input_mutated", "```python"):
         assert word in guide, f"the guide of {name} does not mention {word}"
 
@@ -186,6 +186,10 @@ def test_code_in_guides_is_python_of_that_backend(name: str) -> None:
         ("from torch.utils.cpp_extension import load_inline\nload_inline('n', 'int f();')", "cpp"),
         ("import torch.utils.cpp_extension as c\nm = c.load_inline('n', '', cuda_sources=['k'])", "cuda"),
         ("from torch.utils.cpp_extension import load_inline as b\nb('n', cuda_sources='k')", "cuda"),
+        ("from kernelgauge.kernels import cuda_kernel as compiled\nk = compiled(S, 'k')", "cuda"),
+        ("from torch.utils.cpp_extension import load\nm = load('n', [folder / 'k.cu'])", "cuda"),
+        ("from torch.utils.cpp_extension import load\nm = load(name='n', sources=['m.cpp'])", "cpp"),
+        ("import json\nx = json.load(open('k.cu'))", "torch"),
         ("import torch\nx = 'cuda_sources, import triton'", "torch"),
         ("Certainly! Here is the kernel you asked for:", "torch"),
         ("", "torch"),

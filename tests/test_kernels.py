@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import threading
 from pathlib import Path
 
 import pytest
@@ -246,7 +247,21 @@ def test_what_a_launch_refuses() -> None:
         kernel(1, 32, x, x)
     with pytest.raises(TypeError, match="on a GPU, and was given one on cpu"):
         kernel(1, 32, x.cpu(), x, 10, 1.0)
+    with pytest.raises(TypeError, match=r"kernel scale: grid 0\.5 and block 32 are whole numbers"):
+        kernel(0.5, 32, x, x, 10, 1.0)  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="cannot launch kernel scale: grid 1, block 4096"):
         kernel(1, 4096, x, x, 10, 1.0)
     kernel(1, 32, x, x, 10, 1.0)
     torch.cuda.synchronize()
+
+
+@pytest.mark.gpu
+def test_a_thread_that_never_used_the_gpu_may_launch() -> None:
+    kernel = cuda_kernel(SCALE, "scale")
+    x, y = torch.ones(100, device="cuda"), torch.zeros(100, device="cuda")
+    torch.cuda.synchronize()
+    thread = threading.Thread(target=lambda: kernel(1, 128, x, y, 100, 3.0))
+    thread.start()
+    thread.join()
+    torch.cuda.synchronize()
+    assert torch.equal(y, x * 3)

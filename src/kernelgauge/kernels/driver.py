@@ -1,4 +1,4 @@
-"""The five functions of the CUDA driver that load a cubin and launch a kernel."""
+"""The functions of the CUDA driver that load a cubin and launch a kernel."""
 
 from __future__ import annotations
 
@@ -53,6 +53,20 @@ class Launch:
         """Launch with what `buffer` holds: grid and block (six numbers), bytes of shared memory; returns a status."""
         self._EXTENTS.pack_into(self._config, 0, *extents, shared, stream)
         return int(self._function(self._config, handle, self._pointers, None))
+
+
+def bind(device: int) -> None:
+    """Make PyTorch's context of that device the calling thread's, where it has none: a new thread has not.
+
+    Raises:
+        LaunchError: the driver refused.
+    """
+    library, context, handle = _library(), ctypes.c_void_p(), ctypes.c_int()
+    check(library.cuCtxGetCurrent(ctypes.byref(context)), "ask for the current context")
+    if context.value is None:
+        check(library.cuDeviceGet(ctypes.byref(handle), device), f"open device {device}")
+        check(library.cuDevicePrimaryCtxRetain(ctypes.byref(context), handle), f"open device {device}")
+        check(library.cuCtxSetCurrent(context), f"use device {device}")
 
 
 def load(cubin: bytes, function: str) -> int:

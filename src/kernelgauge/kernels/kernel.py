@@ -17,7 +17,8 @@ _NUMBERS = (int, float, bool)
 class _OfThread(threading.local):
     """What one thread launches with: two that share a buffer would take each other's arguments."""
 
-    def __init__(self, arguments: int, cooperative: bool):
+    def __init__(self, device: int, arguments: int, cooperative: bool):
+        driver.bind(device)
         self.launch = driver.Launch(arguments, SLOT, cooperative)
 
 
@@ -57,16 +58,20 @@ class CudaKernel:
             LaunchError: the driver refused.
         """
         device = self._device() if self._device else self._open()
+        launch = self._of_thread.launch
         handle = self._handles.get(device) or self._load(device)
         if shared > self._shared[device]:
             driver.allow_shared(handle, shared)
             self._shared[device] = shared
-        launch = self._of_thread.launch
         try:
             self._pack(launch.buffer, 0, *[a if type(a) in _NUMBERS else _value(a) for a in arguments])
         except (struct.error, OverflowError) as error:
             raise TypeError(self._mismatch(arguments, error)) from None
-        status = launch(handle, (*_three(grid), *_three(block)), shared, self._stream(device))
+        try:
+            status = launch(handle, (*_three(grid), *_three(block)), shared, self._stream(device))
+        except (struct.error, TypeError):
+            text = "are whole numbers or up to three of them each, and shared memory a number of bytes"
+            raise TypeError(f"kernel {self.name}: grid {grid} and block {block} {text}, not {shared}") from None
         if status:
             driver.check(status, f"launch kernel {self.name}: grid {grid}, block {block}, {shared} bytes shared")
 
@@ -74,9 +79,11 @@ class CudaKernel:
         import torch
 
         self._stream = torch._C._cuda_getCurrentRawStream
-        self._of_thread = _OfThread(len(self._parameters), self._cooperative)
+        torch.cuda.init()
+        device = torch._C._cuda_getDevice()
+        self._of_thread = _OfThread(device, len(self._parameters), self._cooperative)
         self._device = torch._C._cuda_getDevice
-        return self._device()
+        return device
 
     def _load(self, device: int) -> int:
         self.compile()
