@@ -90,6 +90,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="medium")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--protocol", default="strict")
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--run", type=Path)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -108,7 +109,7 @@ def main() -> None:
     started = time.monotonic()
     folder = options.run or Path(tempfile.mkdtemp()) / "aa"
     with Session() as session, Run.create_or_resume(folder, header) as run:
-        session.run(Identical(), run, keys, protocol=rules, watch=Printing())
+        session.run(Identical(), run, keys, protocol=rules, jobs=options.jobs, watch=Printing())
         environment, rows = session.environment, [row(record) for record in run.latest()]
     ratios = {each["problem"]: each["speedup"] for each in rows if each.get("speedup")}
     off = sorted((abs(ratio - 1), problem) for problem, ratio in ratios.items())

@@ -157,7 +157,7 @@ class ModelNew(torch.nn.Module):
     def forward(self, x):
         return torch.relu(x - 0.5) * x
 """,
-    "only_queued": """
+    "synchronize": """
 import torch
 
 torch.cuda.Event.elapsed_time = lambda self, other: 0.01
@@ -184,6 +184,19 @@ class ModelNew(torch.nn.Module):
         return out
 """,
 }
+
+ONLY_QUEUED = """
+import torch
+from kernelgauge.evaluation import worker
+
+torch.cuda.Event.elapsed_time = lambda self, other: 0.01
+worker._wait_for_device = lambda *ignored: None
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x - 0.5) * x
+"""
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +230,8 @@ def test_a_copy_is_right_and_neither_faster_nor_slower(gpu_session: Session) -> 
     assert record.outcome is Outcome.PASSED, record.reason
     timing = record.timing
     assert timing is not None and record.standing == "tie", timing
-    assert timing.timer == "cuda_event" and timing.excess_ms == 0
+    assert timing.timer == "cuda_event"
+    assert timing.excess_ms < 0.05 * timing.reference_ms, "one call in thirty may have been disturbed"
     # 256 MB read and written again: no GPU of today does it faster than 10 TB/s, so the flush works.
     assert timing.reference_ms > 0.05
     assert timing.device_reference_ms is not None and timing.device_reference_ms <= timing.reference_ms * 1.2
@@ -242,6 +256,11 @@ def test_a_time_talked_down_is_made_up_for(gpu_session: Session, name: str) -> N
     timing = record.timing
     assert timing is not None and timing.excess_ms + timing.late_work_ms > 0.3 * timing.reference_ms
     assert record.standing != "faster", timing
+
+
+def test_who_leaves_the_gpu_at_work_is_refused(gpu_session: Session) -> None:
+    record = judged(gpu_session, ONLY_QUEUED, timed=True)
+    assert (record.outcome, record.rule) == (Outcome.REJECTED, "work_after_the_clock"), (record.reason, record.timing)
 
 
 @pytest.mark.parametrize("math", ["ieee", "tf32", "fp16", "bf16"])

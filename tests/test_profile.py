@@ -50,7 +50,7 @@ def example(backend: str, folder: Path) -> tuple[Path, str]:
     return path, candidate
 
 
-# What the profiler says, what a reader sees, and what `ncu --kernel-name-base function` calls it.
+# What the profiler says, what a reader sees, and the function alone, which ncu is told to look for.
 NAMES = [
     ("relu_kernel(float const*, float*, int)", "relu_kernel", "relu_kernel"),
     ("triton_poi_fused_relu_0", "triton_poi_fused_relu_0", "triton_poi_fused_relu_0"),
@@ -76,6 +76,13 @@ NAMES = [
         "float>, unsigned int, float, 4, 4> >(at::native::ReduceOp<float, at::native::MeanOps<float, float>, 4>)",
         "reduce_kernel<ReduceOp<MeanOps>>",
         "reduce_kernel",
+    ),
+    (
+        "void vectorized_elementwise_kernel<4, unnamed>::launch_clamp_scalar(TensorIteratorBase &, Scalar, Scalar, "
+        "ClampLimits)::[lambda() (instance 1)]::operator ()() lambda() (instance 7)]::operator ()() lambda(float) "
+        "(instance 1)], array<char *, 2>>(int, T2, T3)",
+        "vectorized_elementwise_kernel<launch_clamp_scalar>",
+        "vectorized_elementwise_kernel",
     ),
     ("void cutlass::Kernel2<cutlass_80_sgemm_nn>(Params)", "Kernel2<cutlass_80_sgemm_nn>", "Kernel2"),
     ("weird<(", "weird<(", "weird<("),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import statistics
+from dataclasses import replace
 
 import pytest
 
@@ -79,6 +80,20 @@ def test_work_during_the_copy_is_added_to_the_call_it_belongs_to() -> None:
     late = [Sample(s.computed_ns, s.copy_ns + 700_000, s.forward_ns) for s in taken(300_000, seed=1)]
     samples = pairs(taken(1e6), late)
     assert samples.ratio(GPU_RULES, final=True).estimate == pytest.approx(1, rel=0.02)
+
+
+def test_a_device_left_at_work_is_noticed_and_charged() -> None:
+    def drained(samples: list[Sample], more_ns: float, seed: int) -> list[Sample]:
+        draw = random.Random(seed)
+        return [replace(sample, drain_ns=round(draw.gauss(60_000, 2_000) + more_ns)) for sample in samples]
+
+    reference = drained(taken(1e6), 0, seed=2)
+    honest = pairs(reference, drained(taken(1e6, seed=1), 0, seed=3))
+    assert honest.unfinished() == 0
+    assert honest.ratio(GPU_RULES, final=True).estimate == pytest.approx(1, rel=0.02)
+    queued = pairs(reference, drained(taken(300_000, seed=1), 700_000, seed=3))
+    assert queued.unfinished() == 1
+    assert queued.ratio(GPU_RULES, final=True).estimate == pytest.approx(1, rel=0.02)
 
 
 @pytest.mark.parametrize("seed", range(20))

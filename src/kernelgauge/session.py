@@ -244,6 +244,7 @@ class Session:
 
     def close(self) -> None:
         """End the zygote and every process forked from it."""
+        self.supervisor.close()
         self._zygote.close()
 
     def __enter__(self) -> Session:

@@ -67,23 +67,33 @@ class _Sums:
     squared_error: float = 0.0
     squared_due: float = 0.0
     worst: float = -1.0
-    worst_at: int = 0
+    worst_chunk: tuple[int, torch.Tensor, torch.Tensor] | None = None
+    """First index, output and expected output of the chunk with the worst element."""
     skipped: int = 0
     """Elements that are infinite or NaN on both sides alike."""
     mismatch_at: int | None = None
     """First element that is finite on one side only."""
 
     def add(self, start: int, got: torch.Tensor, due: torch.Tensor) -> None:
-        difference = got.double() - due
-        if not math.isfinite(float(difference.sum())):
+        # A difference in float32 loses less than a ten-millionth of itself, and costs half the memory traffic.
+        difference = got - due if torch.promote_types(got.dtype, due.dtype).itemsize >= 4 else got.float() - due
+        squared = _sum_of_squares(difference)
+        if not math.isfinite(squared):
             difference = self._without_matching_infinities(start, got, due, difference)
             due = due.where(due.isfinite(), torch.zeros_like(due))
-        exact = due.double()
-        self.squared_error += float(difference.dot(difference))
-        self.squared_due += float(exact.dot(exact))
-        peak, place = difference.abs_().max(0)
-        if float(peak) > self.worst:
-            self.worst, self.worst_at = float(peak), start + int(place)
+            squared = _sum_of_squares(difference)
+        self.squared_error += squared
+        self.squared_due += _sum_of_squares(due)
+        peak = float(torch.linalg.vector_norm(difference, math.inf))
+        if peak > self.worst:
+            self.worst, self.worst_chunk = peak, (start, got, due)
+
+    @property
+    def worst_at(self) -> int:
+        """Index of the worst element: looked for in its chunk alone."""
+        assert self.worst_chunk is not None
+        start, got, due = self.worst_chunk
+        return start + int((got - due).abs_().nan_to_num_(0.0, 0.0).argmax())
 
     def _without_matching_infinities(
         self, start: int, got: torch.Tensor, due: torch.Tensor, difference: torch.Tensor
@@ -95,6 +105,11 @@ class _Sums:
             self.mismatch_at = start + int(wrong.nonzero()[0])
         self.skipped += int((matching & ~finite).sum())
         return difference.where(finite, torch.zeros_like(difference))
+
+
+def _sum_of_squares(values: torch.Tensor) -> float:
+    """In float64, in one pass over the memory."""
+    return float(torch.linalg.vector_norm(values, dtype=torch.float64)) ** 2
 
 
 def _floating(output: torch.Tensor, expected: torch.Tensor) -> Distance:

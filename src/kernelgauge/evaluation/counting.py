@@ -15,7 +15,7 @@ from kernelgauge.backends.base import search_path
 from kernelgauge.backends.cuda import cuda_home
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.failures import Failure
-from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.side import Side, Source
@@ -60,6 +60,8 @@ class CountedSide(Side):
         self.process = process  # from here on to be closed, also if the rest fails
         command = ncu.command(self._profiler, self._functions, process.scratch / _REPORT)
         process.ask("count", _START_SECONDS, "ready", command=command, sealed=self._sealed)
+        if self._device != "cpu":
+            process.tell("warm", device=worker_device(self._device))
         return process
 
     def report(self) -> str:

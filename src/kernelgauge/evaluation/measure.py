@@ -22,7 +22,7 @@ from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.samples import NS_PER_MS, Sample, Samples
 from kernelgauge.evaluation.side import Side
 from kernelgauge.hardware import device_index
-from kernelgauge.schema import Timing
+from kernelgauge.schema import Outcome, Timing
 from kernelgauge.timing.cache_flush import CacheFlush
 from kernelgauge.timing.clocks import GpuClocks, Reading, summary
 from kernelgauge.timing.cores import keeping_off, launch_core, launch_cores
@@ -34,6 +34,8 @@ _DEVICE_CALLS = (2, 10)
 # A call is launch-bound if its kernels would take less than this share of it.
 _BUSY = 0.8
 _MOST_THROTTLED = 50
+# Share of calls: fewer may be accidents, and what they took is charged.
+_MOST_UNFINISHED = 0.5
 # An interval takes longer to compute than a short pair to measure: not after every one.
 _LOOK_AGAIN = 1.1
 
@@ -104,6 +106,9 @@ class Measurement:
         else:
             self._stopped = self._by_timer(reference, candidate)
         self._samples.ends.append(len(self._samples.reference))
+        if (unfinished := self._samples.unfinished()) > _MOST_UNFINISHED:
+            reason = f"forward: the GPU was still at work in {unfinished:.0%} of the calls it said it had computed"
+            raise Failure(Outcome.REJECTED, reason, "work_after_the_clock")
         if self._device != "cpu" and number == self.rules.processes:
             self._take_device_time(reference, candidate)
         self._seconds += time.monotonic() - started
@@ -119,7 +124,7 @@ class Measurement:
             if self._device == "cpu":  # on a GPU the call has done that, inside its clock
                 side.snapshot()
             judge.shapes(call.claim, side.expected)
-        return Sample(call.computed_ns, call.copy_ns, call.claim.forward_ns)
+        return Sample(call.computed_ns, call.copy_ns, call.claim.forward_ns, call.drain_ns)
 
     def _pair(self, reference: Reference, candidate: Side, samples: Samples) -> None:
         """Time both sides once on the same fresh inputs; the order is random, and every second time the opposite."""

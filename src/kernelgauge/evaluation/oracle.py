@@ -7,7 +7,6 @@ crashes, hangs or eats memory costs one process and a clear message.
 
 from __future__ import annotations
 
-import copy
 import socket
 from contextlib import nullcontext
 from pathlib import Path
@@ -24,12 +23,12 @@ from kernelgauge.evaluation.channel import TensorSpec, receive, send
 from kernelgauge.evaluation.initialisers import randomised
 from kernelgauge.evaluation.math_modes import cast, set_flags
 from kernelgauge.evaluation.regions import Region, dtype_name, lay_out, opened
-from kernelgauge.evaluation.worker import failure, flatten
+from kernelgauge.evaluation.worker import failure, flatten, warm_up
 
 Specs = list[dict[str, Any]]
 
-# Of device memory: giving back and asking again costs a millisecond or more per gigabyte.
-_KEPT_BYTES = 2**31
+# Of the device's memory: giving back and asking again costs a millisecond or more per gigabyte.
+_KEPT = 1 / 8
 
 
 def _as_specs(tensors: list[torch.Tensor]) -> Specs:
@@ -49,8 +48,13 @@ class Oracle:
         self.device = torch.device("cpu")
         self.math: MathMode = "torch"
         self.regions: dict[str, Region] = {}
-        self._built: tuple[Any, int] = (None, 0)
+        self._built: tuple[Any, int, bool] = (None, 0, False)
         self._plain: list[Any] = []
+
+    def warm(self, device: str) -> dict[str, Any]:
+        """Start the device before there is anything to do on it."""
+        warm_up(device)
+        return {"event": "staged"}
 
     def open(self, path: str, seed: int, domains: dict[str, str], device: str, math: MathMode) -> dict[str, Any]:
         """Import the problem, read its constructor arguments and the shape of its inputs.
@@ -78,16 +82,18 @@ class Oracle:
         with self.device:
             return [cast(value, self.math) for value in self.module.get_inputs()]
 
-    def construct(self, init: Any, seed: int, randomise: bool, precise: bool, save: str | None) -> dict[str, Any]:
-        """Build the reference; with `precise` in float64; with `save`, store its float32 parameters there."""
-        model = self._construct(init, seed, randomise)
-        self._built, self._plain = (init, seed), []
-        if save is not None:
-            torch.save(model.state_dict(), save)
+    def construct(self, init: Any, seed: int, randomise: bool, precise: bool) -> dict[str, Any]:
+        """Build the reference; with `precise` in float64."""
+        self._built, self._plain = (init, seed, randomise), []
         self.precise = precise
-        model = cast(copy.deepcopy(model), self.math).to(self.device)
+        model = cast(self._construct(init, seed, randomise), self.math).to(self.device)
         self.model = model.double() if precise else model
         return {"event": "constructed"}
+
+    def save(self, path: str) -> dict[str, Any]:
+        """Store the reference's parameters as it was constructed with, before any cast."""
+        torch.save(self._construct(*self._built).state_dict(), path)
+        return {"event": "staged"}
 
     def _construct(self, init: Any, seed: int, randomise: bool) -> Any:
         assert self.module is not None
@@ -159,7 +165,7 @@ class Oracle:
     def _default(self, name: str) -> float:
         """The constant a parameter starts with under PyTorch's default initialisers; 0 for one drawn at random."""
         if not self._plain:
-            init, seed = self._built
+            init, seed, _ = self._built
             self._plain = [self._construct(init, other, randomise=False) for other in (seed, seed + 1)]
         first, second = (model.get_parameter(name) for model in self._plain)
         # One element alone would look like a constant under any single seed.
@@ -191,7 +197,7 @@ class Oracle:
         """Wait for the device, and give back what the next draws will not need again: the sides share its memory."""
         if self.device.type == "cuda":
             torch.cuda.synchronize()
-            if torch.cuda.memory_reserved() > _KEPT_BYTES:
+            if torch.cuda.memory_reserved() > _KEPT * torch.cuda.get_device_properties(self.device).total_memory:
                 torch.cuda.empty_cache()
 
     def _raise_precision(self, value: Any) -> Any:

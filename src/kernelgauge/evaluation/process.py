@@ -106,6 +106,7 @@ class WorkerProcess:
         self._pid = self._holder = 0
         self._killed = False
         self._frozen = False
+        self.device_started = False
         request = fork_request(
             zygote.settings, role, device, self.scratch, environment or {}, sealed, writable, preload
         )
@@ -187,6 +188,10 @@ class WorkerProcess:
         else:
             self._signal(signal.SIGSTOP)
         self._frozen = True
+
+    def alive(self) -> bool:
+        """Whether it has not ended."""
+        return self._poll_exit() is None
 
     def thaw(self) -> None:
         """Let the worker's own process group go on, if it was stopped; what left the group stays stopped."""

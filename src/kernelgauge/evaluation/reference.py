@@ -21,6 +21,7 @@ from kernelgauge.evaluation.math_modes import roundoff
 from kernelgauge.evaluation.process import WorkerProcess
 from kernelgauge.evaluation.regions import Region, create, lay_out, size_of, tickets
 from kernelgauge.evaluation.side import Side, Source
+from kernelgauge.evaluation.spares import Spares, await_device, kind_of
 from kernelgauge.evaluation.trusted import ReferenceRaised, ask
 from kernelgauge.schema import Outcome, Problem
 
@@ -55,8 +56,11 @@ class Reference:
         ProblemError: the reference itself fails; a candidate cannot be judged against it.
     """
 
-    def __init__(self, zygote: Zygote, problem: Problem, protocol: Protocol, device: str):
+    def __init__(
+        self, zygote: Zygote, problem: Problem, protocol: Protocol, device: str, spares: Spares | None = None
+    ):
         self._zygote = zygote
+        self._spares = spares or Spares(zygote)
         self.problem = problem
         self.protocol = protocol
         self.device = device
@@ -77,7 +81,7 @@ class Reference:
         self._shortcut: Region | None = None
         self.expected: list[TensorSpec] = []
         self._oracle: WorkerProcess | None = None
-        self.side = Side(zygote, Source(problem.source, "Model", "torch"), device, trusted=True)
+        self.side = Side(zygote, Source(problem.source, "Model", "torch"), device, trusted=True, spares=self._spares)
 
     def open(self, beside: Callable[[Reference], None] | None = None) -> None:
         """Start oracle and reference worker, and learn shapes from a first draw.
@@ -86,7 +90,8 @@ class Reference:
             beside: what else can be done as soon as the constructor's arguments are known, in a thread of its own.
         """
         self.side.start()
-        oracle = self._oracle = WorkerProcess(self._zygote, "oracle", self.device, sealed=False)
+        oracle = self._oracle = self._spares.take(kind_of("oracle", self.device, sealed=False))
+        await_device(oracle, self.device, self._zygote.settings.limits.load_seconds)
         path = oracle.scratch / "problem.py"
         path.write_text(self.problem.source)
         described = self._tell(
@@ -144,16 +149,8 @@ class Reference:
             raise ReferenceTooLarge(f"problem {self.problem.key}: {error}; try smaller --sizes") from error
 
     def _construct_oracle(self) -> None:
-        assert self._oracle is not None
-        self._tell(
-            "construct",
-            "constructed",
-            init=self.init,
-            seed=self.weight_seed,
-            randomise=self.randomise,
-            precise=self.precise,
-            save=str(self._oracle.scratch / "state.pt"),
-        )
+        asked = {"init": self.init, "seed": self.weight_seed, "randomise": self.randomise}
+        self._tell("construct", "constructed", **asked, precise=self.precise)
 
     def _learn_truth(self) -> None:
         """Shapes of the float64 outputs, from a first run; without float64 where the reference cannot do that."""
@@ -257,7 +254,9 @@ class Reference:
     def state(self) -> bytes:
         """The reference's parameters as `torch.save` writes them, for candidates that construct in another order."""
         assert self._oracle is not None
-        return Path(self._oracle.scratch / "state.pt").read_bytes()
+        path = Path(self._oracle.scratch / "state.pt")
+        self._tell("save", "staged", path=str(path))
+        return path.read_bytes()
 
     def rest(self) -> None:
         """Stop the oracle until it is asked again: its idle threads would otherwise spin beside a timed call."""
@@ -270,8 +269,15 @@ class Reference:
         limit = self._zygote.settings.limits.load_seconds
         return ask(self._oracle, "oracle", self.problem, do, answer, limit, **fields)
 
+    def end(self) -> None:
+        """Have both processes end, without waiting: with a GPU open, each takes a tenth of a second."""
+        self.side.end()
+        if self._oracle is not None:
+            self._oracle.kill()
+
     def close(self) -> None:
         """End both processes and give their memory back."""
+        self.end()
         self.side.close()
         if self._oracle is not None:
             self._oracle.close()

@@ -14,6 +14,8 @@ NS_PER_MS = 1e6
 _UNRESOLVED = 10.0
 # Copies within so many standard deviations of the reference's are its usual scatter.
 _SCATTER = 4.0
+# A device that answers so much later than after the reference was at work.
+_BUSY_NS = 20_000
 # Beyond this share of samples at the floor, the interval says that the calls were too short to tell apart.
 _TOO_SHORT = 0.1
 # What two honest processes may differ by between a call and the message about it, as a share of that; 0.16 was seen.
@@ -24,11 +26,15 @@ _FEWEST_BLOCKS = 6
 
 @dataclass(frozen=True)
 class Sample:
-    """One timed call, in nanoseconds on the parent's clock; `forward_ns` is the worker's own word."""
+    """One timed call, in nanoseconds on the parent's clock; `forward_ns` is the worker's own word.
+
+    The other times are those of `side.Call`.
+    """
 
     computed_ns: int
     copy_ns: int
     forward_ns: int
+    drain_ns: int = 0
 
 
 @dataclass
@@ -60,11 +66,16 @@ class Samples:
         return _gaps(self.reference)
 
     def late_work_ns(self, samples: list[Sample]) -> list[float]:
-        """Per call, what its copy took beyond the reference's median, where usual scatter does not explain it."""
-        copies = [own.copy_ns for own in self.reference]
-        usual = statistics.median(copies)
-        explained = usual + _SCATTER * 1.4826 * median_deviation(copies)
-        return [sample.copy_ns - usual if sample.copy_ns > explained else 0.0 for sample in samples]
+        """Per call, what went on after the worker had said that it was done: on the device, and in its copy."""
+        copies = _beyond([own.copy_ns for own in self.reference], [sample.copy_ns for sample in samples])
+        return [copy + drain for copy, drain in zip(copies, self._drains_ns(samples), strict=True)]
+
+    def unfinished(self) -> float:
+        """Share of the candidate's calls that left the device at work when they said that they had computed."""
+        return sum(drain > _BUSY_NS for drain in self._drains_ns(self.candidate)) / max(len(self.candidate), 1)
+
+    def _drains_ns(self, samples: list[Sample]) -> list[float]:
+        return _beyond([own.drain_ns for own in self.reference], [sample.drain_ns for sample in samples])
 
     def excess_ns(self) -> list[float]:
         """Per call of the candidate, what its bracket holds beyond its claim and what a message may take.
@@ -146,6 +157,13 @@ class Samples:
         error_ms = standard_error_of_median(self.overheads()) / NS_PER_MS
         shift = 2 * error_ms * abs(1 / statistics.median(candidate) - 1 / statistics.median(reference))
         return estimate.widened(max(rules.resolution, min(shift, 0.99)))
+
+
+def _beyond(reference: list[int], own: list[int]) -> list[float]:
+    """What each of `own` takes beyond the reference's median, where its usual scatter does not explain it."""
+    usual = statistics.median(reference)
+    explained = usual + _SCATTER * 1.4826 * median_deviation(reference)
+    return [taken - usual if taken > explained else 0.0 for taken in own]
 
 
 def _in_twos(times: list[float]) -> list[float]:

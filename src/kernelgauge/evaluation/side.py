@@ -17,12 +17,13 @@ import torch
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import MathMode
-from kernelgauge.errors import MachineError, OutOfDeviceMemory
+from kernelgauge.errors import OutOfDeviceMemory
 from kernelgauge.evaluation.channel import MOST_SAMPLES, Claim, TensorSpec
-from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end, last_line
+from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end
 from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
 from kernelgauge.evaluation.regions import Region, create, size_of, tickets
+from kernelgauge.evaluation.spares import Spares, await_device, kind_of
 from kernelgauge.hardware import device_index
 from kernelgauge.schema import Outcome
 
@@ -48,6 +49,8 @@ class Call:
 
     computed_ns: int
     """From `go` until the worker said that it had computed, on the parent's clock."""
+    drain_ns: int
+    """From then until the device had done something for the parent: at once, if the worker had left it idle."""
     copy_ns: int
     """From the order to copy until the outputs were in the region: nothing but a copy, if that was true."""
     claim: Claim
@@ -58,10 +61,14 @@ class Side:
 
     Args:
         trusted: whether the source is the problem's own: its outputs need not be taken out of its reach.
+        spares: where to take its process from.
     """
 
-    def __init__(self, zygote: Zygote, source: Source, device: str, trusted: bool = False):
+    def __init__(
+        self, zygote: Zygote, source: Source, device: str, trusted: bool = False, spares: Spares | None = None
+    ):
         self._zygote = zygote
+        self._spares = spares or Spares(zygote)
         self._source = source
         self._device = device
         self._trusted = trusted
@@ -72,6 +79,7 @@ class Side:
         self.expected: list[TensorSpec] = []
         self.views: list[torch.Tensor] = []
         self.kept: list[torch.Tensor] = []
+        self._fence: torch.Tensor | None = None
 
     def start(self) -> None:
         """Fork the worker and have it start its device, without waiting for that."""
@@ -79,8 +87,6 @@ class Side:
         environment = backend.environment(self._device, Path("{scratch}"))
         preload = backend.preload(self._source.text, self._device)
         self.process = self._started(environment, preload)
-        if self._device != "cpu":
-            self.process.tell("warm", device=worker_device(self._device))
 
     def open(self, init: Any, seed: int, randomise: bool, math: MathMode, state: bytes | None = None) -> None:
         """In the worker started before, load the source and construct the model.
@@ -92,8 +98,7 @@ class Side:
             Failure: `load_failed`, `timed_out`, `out_of_memory` or `runtime_error` of this source.
             MachineError: the device could not be started.
         """
-        if self._device != "cpu":
-            self._await_warm()
+        await_device(self.process, self._device, self._limits.load_seconds)
         scratch = self.process.scratch
         path = scratch / "candidate.py"
         path.write_text(self._source.text)
@@ -125,16 +130,8 @@ class Side:
         )
 
     def _started(self, environment: dict[str, str], preload: tuple[str, ...]) -> WorkerProcess:
-        """A process that answers as `evaluation.worker` does."""
-        return WorkerProcess(self._zygote, "worker", self._device, environment, preload=preload)
-
-    def _await_warm(self) -> None:
-        try:
-            warm = self.process.receive("staged", self._limits.load_seconds)
-        except WORKER_FAILURES as error:
-            raise MachineError(f"a worker could not start {self._device}: {self.process.log()[-2000:]}") from error
-        if warm.event == "failed":
-            raise MachineError(f"a worker could not start {self._device}: {last_line(warm.message)}")
+        """A process that answers as `evaluation.worker` does, and on a GPU is starting that."""
+        return self._spares.take(kind_of("worker", self._device, environment, preload))
 
     def attach(self, input_bytes: int, expected: Sequence[TensorSpec]) -> None:
         """Share both regions with the worker; raises as `attach_inputs` does."""
@@ -203,6 +200,13 @@ class Side:
         if self._device != "cpu":
             torch.cuda.synchronize(device_index(self._device))
 
+    def _reach_device(self) -> None:
+        """Have the device do the least there is for the parent: behind the work of another process that it is at."""
+        if self._fence is None:
+            self._fence = torch.zeros((), device=self._device)
+        self._fence.add_(1)
+        self.wait()
+
     def call(self, timer: str = "host_time", watch: bool = False) -> Call:
         """Run forward once on the staged inputs; the clock is the parent's.
 
@@ -225,6 +229,9 @@ class Side:
             computed = time.perf_counter_ns()
             if (said := process.parse(first, "computed")).event == "failed":
                 raise claimed_failure("forward", said)
+            if spin:
+                self._reach_device()
+            drained = time.perf_counter_ns()
             copying = time.perf_counter_ns()
             process.tell("copy")
             second = process.receive_raw(self._limits.call_seconds, spin)
@@ -238,7 +245,7 @@ class Side:
             raise claimed_failure("forward", claim)
         if claim.forward_ns > (computed - start) * _CLOCKS_AGREE:
             raise Failure(Outcome.REJECTED, "forward: claims to have taken longer than it did", "forged_time")
-        return Call(computed - start, done - copying, claim)
+        return Call(computed - start, drained - computed, done - copying, claim)
 
     def samples(self, timer: str, warmups: int, count: int) -> list[float]:
         """Milliseconds per call by a timer that runs in the worker: its word alone.
@@ -269,7 +276,7 @@ class Side:
         """Whether the inputs still are what was staged."""
         assert self.inputs is not None
         size = min(self.inputs.size, master.size)
-        return torch.equal(self.inputs.bytes[:size], master.bytes[:size])
+        return torch.equal(_words(self.inputs.bytes[:size]), _words(master.bytes[:size]))
 
     def ask(self, do: str, seconds: float, answer: str, **fields: Any) -> Claim:
         """One command and its answer, with everything that can go wrong turned into a `Failure`."""
@@ -280,6 +287,11 @@ class Side:
         if claim.event == "failed":
             raise claimed_failure(do, claim)
         return claim
+
+    def end(self) -> None:
+        """Have the worker end, without waiting for that."""
+        if hasattr(self, "process"):
+            self.process.kill()
 
     def close(self) -> None:
         """End the worker and give its memory back."""
@@ -294,3 +306,8 @@ class Side:
                 region.close()
         self.inputs = self.outputs = None
         self.let_go()
+
+
+def _words(content: torch.Tensor) -> torch.Tensor:
+    """Bytes eight at a time where their number allows: a GPU compares element by element."""
+    return content.view(torch.int64) if content.numel() % 8 == 0 else content

@@ -25,6 +25,7 @@ from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.rounds import Rounds
 from kernelgauge.evaluation.side import Side
+from kernelgauge.evaluation.spares import Spares
 from kernelgauge.schema import Candidate, Environment, Outcome, Problem
 
 _ATTEMPTS = 2
@@ -46,14 +47,20 @@ class Supervisor:
         self._builder = Builder(zygote, builds, slot)
         self._admissions = admissions
         self._bounds = bounds
+        self._spares = Spares(zygote)
 
     def abandon(self) -> None:
         """End every process of evaluations under way; they fail with MachineError, and nothing is repeated."""
         self._zygote.stop()
+        self._spares.close()
 
     def resume(self) -> None:
         """Evaluate again after `abandon`."""
         self._zygote.resume()
+
+    def close(self) -> None:
+        """End the processes that were started for evaluations to come."""
+        self._spares.close()
 
     def prepare(self, job: Job) -> None:
         """What may run beside others: build, where that needs no GPU, and on a CPU admit and check.
@@ -99,7 +106,8 @@ class Supervisor:
 
     def trivial(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> tuple[str, ...]:
         """Work-skipping answers this protocol would accept on this problem; see `Admissions`."""
-        return _with_recorded(problem, protocol, self._admissions.trivial(problem, protocol, device, environment))
+        found = self._admissions.trivial(problem, protocol, device, environment, self._spares)
+        return _with_recorded(problem, protocol, found)
 
     def _admit(self, job: Job) -> None:
         """Learn whether the problem counts, where no check of this candidate has got so far."""
@@ -134,6 +142,7 @@ class Supervisor:
                     reference, candidate = self._opened(job, stack, together=job.route == "seed")
                 except (ReferenceTooLarge, torch.OutOfMemoryError):
                     stack.close()  # alone it may fit: then it is the candidate's memory that is in the way
+                    self._spares.let_go(job.device)
                     reference, candidate = self._opened(job, stack, together=False)
             try:
                 yield reference, candidate
@@ -147,8 +156,8 @@ class Supervisor:
         Args:
             together: start the candidate at the same time as the reference, not after it.
         """
-        candidate = Side(self._zygote, job.source, job.device)
-        reference = Reference(self._zygote, job.problem, job.protocol, job.device)
+        candidate = Side(self._zygote, job.source, job.device, spares=self._spares)
+        reference = Reference(self._zygote, job.problem, job.protocol, job.device, self._spares)
         stack.callback(self._close, job, reference, candidate)
 
         def open_candidate(ready: Reference) -> None:
@@ -162,6 +171,7 @@ class Supervisor:
             reference.open()
             candidate.start()
             open_candidate(reference)
+        self._spares.turn_over(job.device)
         job.walls = candidate.process.walls
         try:
             candidate.attach(reference.master.size, reference.expected)
@@ -175,6 +185,8 @@ class Supervisor:
             job.notes = list(dict.fromkeys([*job.notes, *reference.notes]))
             if hasattr(candidate, "process"):
                 job.log = (job.log + candidate.process.log())[-16_000:]
+            candidate.end()
+            reference.end()
             candidate.close()
             reference.close()
 
@@ -185,6 +197,7 @@ class Supervisor:
             self._check(job, rounds)
         while rounds is not None and rounds.left:
             with self._both_sides(job) as (reference, candidate):
+                self._spares.settle(job.device)
                 rounds.take(reference, candidate)
         if rounds is not None:
             job.timing = rounds.measurement.result()
@@ -235,6 +248,7 @@ class Supervisor:
                 checked.blind = ()  # the problem does not count anyway: other draws would not change that
             if rounds is not None and checked.failure is None and not checked.blind:
                 job.checked = checked
+                self._spares.settle(job.device)
                 rounds.take(reference, candidate)
             return checked
 

@@ -35,6 +35,8 @@ import torch._inductor.config
 
 # Draw random numbers as eager PyTorch does: otherwise a dropout would drop other elements.
 torch._inductor.config.fallback_random = True
+# Which configuration was the fastest is stored beside the compiled kernel, where only the build may write.
+torch._inductor.config.autotune_local_cache = False
 
 
 class ModelNew(torch.nn.Module):

@@ -12,7 +12,9 @@ import re
 _WIDTH = 72
 _DEEPEST = 4
 # As the profiler of PyTorch and as ncu write a namespace without a name, and a lambda in a function.
-_ANONYMOUS = re.compile(r"\(anonymous namespace\)::|<unnamed>::")
+_ANONYMOUS = re.compile(r"\(anonymous namespace\)::|<?\bunnamed>::")
+# As ncu writes lambdas in functions; where it leaves out namespaces, without some of the brackets.
+_NCU_LAMBDA = re.compile(r"(::)?\[?lambda\([^()]*\) \(instance \d+\)\]|::operator \(\)\(\)( const)?")
 _LAMBDA = re.compile(r"::[{\[]")
 # Template arguments that say nothing about the work: element types, sizes, and the plumbing of PyTorch and CuTe.
 _NOISE = re.compile(
@@ -70,12 +72,12 @@ def _is_function(name: str) -> bool:
 def short_name(name: str) -> str:
     """A kernel's or operator's name with the C++ noise cut, at most 72 printable ASCII characters long."""
     plain = "".join(letter if " " <= letter <= "~" else "?" for letter in name)
-    plain = _ANONYMOUS.sub("", plain)
+    plain = _NCU_LAMBDA.sub("", _ANONYMOUS.sub("", plain))
     found = (_short(plain, 0) if _is_function(plain) else plain) or plain
     return found if len(found) <= _WIDTH else found[: _WIDTH - 3] + "..."
 
 
 def base_name(name: str) -> str:
-    """The bare name of a kernel's function, as `ncu --kernel-name-base function` knows it."""
-    plain = _ANONYMOUS.sub("", name)
+    """The bare name of a kernel's function, which ncu can look for."""
+    plain = _NCU_LAMBDA.sub("", _ANONYMOUS.sub("", name))
     return _signature(plain).split("<")[0].split("::")[-1] if _is_function(plain) else plain

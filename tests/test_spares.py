@@ -1,0 +1,91 @@
+"""Processes started ahead: taken once, unused by anybody else, and gone when they are not needed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from kernelgauge.config import Settings
+from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.evaluation.process import WorkerProcess
+from kernelgauge.evaluation.spares import Spares, kind_of, started
+
+WORKER = kind_of("worker", "cpu", {"KERNELGAUGE_TEST": "{scratch}/here"})
+
+
+@pytest.fixture
+def zygote(tmp_path: Path) -> Iterator[Zygote]:
+    zygote = Zygote(Settings(cache=tmp_path, threads=1))
+    yield zygote
+    zygote.close()
+
+
+def kept(zygote: Zygote, process: WorkerProcess) -> Spares:
+    """One spare, as `renew` keeps it on a GPU."""
+    ahead = Spares(zygote)
+    future: Future[WorkerProcess] = Future()
+    future.set_result(process)
+    ahead._kept["cpu"].append((WORKER, future))
+    return ahead
+
+
+def test_a_spare_is_taken_once_and_only_by_its_own_kind(zygote: Zygote) -> None:
+    spare = started(zygote, WORKER)
+    ahead = kept(zygote, spare)
+    with ahead.take(kind_of("worker", "cpu")) as other:
+        assert other is not spare
+    with ahead.take(WORKER) as first, ahead.take(WORKER) as second:
+        assert first is spare
+        assert second is not spare and second.alive()
+
+
+def test_a_spare_that_has_died_is_replaced(zygote: Zygote) -> None:
+    spare = started(zygote, WORKER)
+    os.kill(spare._pid, signal.SIGKILL)
+    deadline = time.monotonic() + 10
+    while spare.alive() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    with kept(zygote, spare).take(WORKER) as process:
+        assert process is not spare and process.alive()
+    assert not spare.scratch.exists()
+
+
+def test_what_is_not_needed_ends_and_leaves_nothing(zygote: Zygote) -> None:
+    spare = started(zygote, WORKER)
+    ahead = kept(zygote, spare)
+    ahead.close()
+    assert not spare.alive() and not spare.scratch.exists()
+
+
+def test_on_a_cpu_nothing_is_started_ahead(zygote: Zygote) -> None:
+    ahead = Spares(zygote)
+    with ahead.take(WORKER):
+        ahead.turn_over("cpu")
+    assert not ahead._kept["cpu"] and not ahead._next
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_the_next_evaluation_finds_its_processes_started(zygote: Zygote) -> None:
+    ahead = Spares(zygote)
+    worker, oracle = kind_of("worker", "cuda:0"), kind_of("oracle", "cuda:0", sealed=False)
+    used = [ahead.take(kind) for kind in (worker, worker, oracle)]
+    ahead.turn_over("cuda:0")
+    ahead.settle("cuda:0")
+    for process in used:
+        process.close()
+    pids = {future.result()._pid for _, future in ahead._kept["cuda:0"]}
+    again = [ahead.take(kind) for kind in (worker, oracle)]
+    assert {process._pid for process in again} < pids and len(pids) == 3
+    assert all(process.device_started for process in again)
+    ahead.turn_over("cuda:0")
+    assert len(ahead._kept["cuda:0"]) == 2, "the second worker was not needed"
+    for process in again:
+        process.close()
+    ahead.close()
+    assert not ahead._kept["cuda:0"]
