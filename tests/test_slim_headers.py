@@ -19,6 +19,7 @@ from kernelgauge.backends.registry import backend_named
 from kernelgauge.backends.slim.admission import Index, Misfit
 from kernelgauge.backends.slim.declarations import declarations
 from kernelgauge.backends.slim.inclusion import slimmed
+from kernelgauge.config import Limits
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.hardware import first_line
 from kernelgauge.kernels import nvrtc, toolkit
@@ -205,6 +206,61 @@ def test_error_is_that_of_the_full_build(session: Session) -> None:
         session.supervisor.build(broken, "cpu")
     assert caught.value.outcome is Outcome.BUILD_FAILED
     assert "/slim" not in caught.value.log
+
+
+# Slim headers are tried, since the text has a `torch/` in it, and not needed: it compiles in a second.
+QUICK = '''
+import os
+import time
+
+import torch
+from torch.utils.cpp_extension import load_inline
+
+SOURCE = r"""
+#include <Python.h>
+static PyMethodDef methods[] = {{nullptr, nullptr, 0, nullptr}};
+static PyModuleDef module = {PyModuleDef_HEAD_INIT, "quick", nullptr, -1, methods};
+PyMODINIT_FUNC PyInit_quick() { return PyModule_Create(&module); }
+"""
+slim = "KERNELGAUGE_SLIM" in os.environ
+FIRST
+load_inline(name="quick", cpp_sources=SOURCE, no_implicit_headers=True)
+THEN
+'''
+
+
+def quick(first: str = "", then: str = "") -> Candidate:
+    return Candidate(problem="-", source=QUICK.replace("FIRST", first).replace("THEN", then), backend="cpp")
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("first", "then", "route"),
+    [
+        ("", "", "slim"),
+        ("if slim: os._exit(3)", "", "full"),
+        ("", "if slim: os.kill(os.getpid(), 11)", "full"),
+        ("", "if slim: raise ValueError('another answer')", "full"),
+        ("", "if slim: raise SystemExit(1)", "full"),
+    ],
+)
+def test_whatever_goes_wrong_on_the_way_is_tried_the_long_way(
+    session: Session, first: str, then: str, route: str
+) -> None:
+    built = session.supervisor.build(quick(first, then), "cpu")
+    assert built.folder is not None
+    assert [part.route for part in parts(built.folder)] == [route]
+
+
+@pytest.mark.nightly
+@needs_compiler
+def test_a_build_that_never_ends_is_tried_the_long_way(cache_folder: Path) -> None:
+    with Session(limits=Limits(build_seconds=60.0)) as session:
+        built = session.supervisor.build(quick("if slim: time.sleep(1000)"), "cpu")
+        assert built.folder is not None
+        assert [part.route for part in parts(built.folder)] == ["full"]
+        with pytest.raises(Failure, match="no answer within 60 s"):
+            session.supervisor.build(quick("time.sleep(1000)"), "cpu")
 
 
 def routes_of(session: Session, expression: str) -> list[str]:
