@@ -222,7 +222,7 @@ static PyMethodDef methods[] = {{nullptr, nullptr, 0, nullptr}};
 static PyModuleDef module = {PyModuleDef_HEAD_INIT, "quick", nullptr, -1, methods};
 PyMODINIT_FUNC PyInit_quick() { return PyModule_Create(&module); }
 """
-slim = "KERNELGAUGE_SLIM" in os.environ
+slim = "KERNELGAUGE_SLIM" in os.environ  # and torch/extension.h in a remark
 FIRST
 load_inline(name="quick", cpp_sources=SOURCE, no_implicit_headers=True)
 THEN
