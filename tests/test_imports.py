@@ -20,7 +20,7 @@ TIERS = (
     {"execution"},
     {"evaluation", "generation"},
     {"problems", "backends", "checks", "timing", "store", "search"},
-    {"registry", "config", "hardware"},
+    {"registry", "config", "hardware", "kernels"},
     {"schema", "errors", "protocols"},
 )
 TIER = {room: level for level, rooms in enumerate(TIERS) for room in rooms}

@@ -37,7 +37,14 @@ def first_line(*command: str) -> str | None:
 @cache
 def cuda_compiler() -> str | None:
     """Release line of nvcc; None if there is no nvcc on the path or under CUDA_HOME."""
-    nvcc = shutil.which("nvcc") or str(Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "bin" / "nvcc")
+    return release_of(
+        shutil.which("nvcc") or str(Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "bin" / "nvcc")
+    )
+
+
+@cache
+def release_of(nvcc: str) -> str | None:
+    """Release line of the CUDA compiler at that path; None if it is missing or fails."""
     try:
         done = subprocess.run([nvcc, "--version"], capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError):

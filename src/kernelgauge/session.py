@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +20,10 @@ from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.profiling import Profiler
 from kernelgauge.evaluation.supervisor import Supervisor
+from kernelgauge.execution.build_pool import BuildPool
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import Done, LocalExecutor, Task, devices_of
-from kernelgauge.generation.contestant import Contestant
+from kernelgauge.generation.contestant import Contestant, on_device
 from kernelgauge.hardware import environment
 from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Peaks, Problem, Profile, RunHeader, Sizes, Work
@@ -50,7 +52,8 @@ class Session:
         cache = self.settings.cache
         admissions = Admissions(self._zygote, cache / "admissions")
         self.bounds = Bounds(self._zygote, cache)
-        self.supervisor = Supervisor(self._zygote, BuildCache(cache / "builds"), admissions, self.bounds)
+        builds = BuildCache(cache / "builds")
+        self.supervisor = Supervisor(self._zygote, builds, admissions, self.bounds, BuildPool().slot)
         self.leases = Leases(self.settings.cache / "locks")
         self.baselines = Baselines(self.settings.cache / "baselines")
 
@@ -91,7 +94,7 @@ class Session:
             problem = load_problem(problem, sizes=sizes)
         rules = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
         job = self.job(problem, _candidate(problem, source, backend), rules, device)
-        with self.leases.shared(device):
+        with self.leases.shared(device) if device == "cpu" else nullcontext():
             self.supervisor.prepare(job)
         if timed or device != "cpu":
             with self.leases.exclusive(device):
@@ -185,7 +188,7 @@ class Session:
         header = run.header
         finished = set() if again else run.done()
         tasks = [
-            Task(key, sample, partial(self._start, contestant, key, sample, header, protocol))
+            Task(key, sample, partial(self._start, contestant, key, sample, header, protocol), on_device(contestant))
             for key in keys
             for sample in contestant.samples(key)
             if (key, sample) not in finished
@@ -288,7 +291,7 @@ class Watch:
         """So many candidates are still to be judged."""
 
     def stage(self, name: str) -> None:
-        """A wave enters this stage: `build and check` or `time`."""
+        """What goes on from now: `build and check` or `time` in waves on a CPU, all at once on a GPU."""
 
     def judged(self, record: Evaluation) -> None:
         """A record was stored."""

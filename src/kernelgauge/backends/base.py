@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from kernelgauge.backends.loading import import_file
+
+if TYPE_CHECKING:
+    from kernelgauge.backends.cache import BuildCache
+
+
+@dataclass(frozen=True)
+class Route:
+    """One way to build a candidate."""
+
+    name: str
+    """`full` as its makers built it, `slim` with slim headers, `raw` without PyTorch's."""
+    gigabytes: float
+    """Memory its compilers take at most, all together."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Environment that makes the building process take this route."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +41,8 @@ class Backend:
     """Where candidates can run: `cpu`, `cuda`."""
     compiles: bool = False
     """Whether there is a build worth caching."""
+    builds_on_host: bool = False
+    """Whether its builds need no device, so that they can go on while another candidate is timed there."""
     fence: str = "python"
     """Language tag of its code blocks in a prompt."""
     variables: tuple[tuple[str, str], ...] = field(default=())
@@ -54,6 +73,14 @@ class Backend:
     def builds(self, source: str) -> bool:
         """Whether a candidate of this text has something to build before it is called."""
         return self.compiles
+
+    def routes(self, source: str, builds: BuildCache) -> tuple[Route, ...]:
+        """Ways to build this text, the fastest first; each gives way to the next by raising `extension.OtherRoute`.
+
+        Args:
+            builds: the cache for what the routes themselves need; called in the trusted parent.
+        """
+        return (Route("full", 1.6),)
 
     def build(self, path: Path, build_dir: Path) -> None:
         """Compile everything the candidate at `path` needs into `build_dir`; compiler errors are raised."""

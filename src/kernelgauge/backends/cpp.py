@@ -8,9 +8,12 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from kernelgauge.backends.base import Backend
+from kernelgauge.backends.base import Backend, Route
+from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.loading import import_file
-from kernelgauge.hardware import first_line, gpu, package_version
+from kernelgauge.backends.slim.routes import extension_routes, recipe
+from kernelgauge.backends.toolchain import compilers, torch_build
+from kernelgauge.hardware import gpu
 from kernelgauge.schema import digest
 
 
@@ -29,6 +32,7 @@ class CppBackend(Backend):
     name: str = "cpp"
     devices: tuple[str, ...] = ("cpu",)
     compiles: bool = True
+    builds_on_host: bool = True
 
     def missing(self, device: str) -> str | None:
         return super().missing(device) or self.cannot_build()
@@ -45,7 +49,12 @@ class CppBackend(Backend):
         return inductor if "torch._inductor" in source else ("torch.utils.cpp_extension",)
 
     def fingerprint(self) -> str:
-        return f"{package_version('torch')} {first_line('g++', '--version')} {instruction_set()}"
+        return f"{torch_build()} {compilers(cuda=False)} {instruction_set()} {recipe()}"
+
+    def routes(self, source: str, builds: BuildCache) -> tuple[Route, ...]:
+        if "cpp_extension" not in source:
+            return super().routes(source, builds)
+        return extension_routes(source, builds, cuda=False)
 
     def build(self, path: Path, build_dir: Path) -> None:
         self.load(path, build_dir)

@@ -1,41 +1,23 @@
-"""Backend `cuda`: CUDA C++ through PyTorch's inline extension; builds wherever nvcc is, runs where a GPU is."""
+"""Backend `cuda`: CUDA C++ by PyTorch's extensions or `kernelgauge.kernels`; builds where nvcc is, runs on a GPU."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
-from kernelgauge.backends.base import Backend
+from kernelgauge.backends.base import Backend, Route
+from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.cpp import instruction_set
 from kernelgauge.backends.loading import import_file
-from kernelgauge.hardware import cuda_compiler, first_line, gpu, package_version
+from kernelgauge.backends.slim.routes import extension_routes, recipe
+from kernelgauge.backends.toolchain import compilers, torch_build
+from kernelgauge.hardware import gpu
+from kernelgauge.kernels import nvrtc
+from kernelgauge.kernels.building import keeping
+from kernelgauge.kernels.toolkit import architecture, cuda_home
 
-_PREAMBLE = "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
-
-
-def cuda_home() -> Path | None:
-    """Root of the CUDA toolkit: CUDA_HOME, /usr/local/cuda, or two levels above nvcc; None without nvcc."""
-    found = shutil.which("nvcc")
-    places = [
-        os.environ.get("CUDA_HOME"),
-        "/usr/local/cuda",
-        found and str(Path(found).resolve().parent.parent),
-    ]
-    for place in places:
-        if place and (Path(place) / "bin" / "nvcc").exists():
-            return Path(place)
-    return None
-
-
-def architecture() -> str:
-    """Compute capability of the first GPU as torch's build wants it (`9.0`); Hopper's where there is none."""
-    return first_line("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader") or "9.0"
+__all__ = ["CudaBackend", "cuda_home"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +25,7 @@ class CudaBackend(Backend):
     name: str = "cuda"
     devices: tuple[str, ...] = ("cuda",)
     compiles: bool = True
+    builds_on_host: bool = True
 
     def missing(self, device: str) -> str | None:
         if reason := super().missing(device) or self.cannot_build():
@@ -61,16 +44,22 @@ class CudaBackend(Backend):
         return {"TORCH_CUDA_ARCH_LIST": architecture()} | ({"CUDA_HOME": str(home)} if home else {})
 
     def fingerprint(self) -> str:
-        compilers = f"{first_line('g++', '--version')} {instruction_set()} {cuda_compiler()} {architecture()}"
-        return f"{package_version('torch')} {compilers}"
+        return f"{torch_build()} {compilers(cuda=True)} {nvrtc.identity()} {instruction_set()} {recipe()}"
+
+    def routes(self, source: str, builds: BuildCache) -> tuple[Route, ...]:
+        return extension_routes(source, builds, cuda=True)
 
     def build(self, path: Path, build_dir: Path) -> None:
         import torch
+        from torch.utils import cpp_extension
 
-        from kernelgauge.backends.extension import capturing
+        from kernelgauge.backends.compile_only import compile_only
+        from kernelgauge.backends.extension import CompiledOnly, capturing
 
-        linkable = torch.version.cuda is not None
-        with capturing(build_dir, None if linkable else compile_only):
+        inline, files = cpp_extension.load_inline, cpp_extension.load
+        if torch.version.cuda is None:
+            inline, files = compile_only(inline), compile_only(files)
+        with capturing(build_dir, inline, files), keeping(build_dir):
             try:
                 import_file(path, "candidate")
             except CompiledOnly:
@@ -79,51 +68,5 @@ class CudaBackend(Backend):
     def load(self, path: Path, build_dir: Path | None) -> ModuleType:
         from kernelgauge.backends.extension import capturing
 
-        with capturing(build_dir):
+        with capturing(build_dir), keeping(build_dir):
             return import_file(path, "candidate")
-
-
-class CompiledOnly(Exception):
-    """The device code compiled, but this PyTorch has no CUDA to link against: the import cannot go on."""
-
-
-def compile_only(name: str, cuda_sources: Any, build_directory: str, **options: Any) -> None:
-    """Compile the CUDA sources of one extension to an object file, without linking.
-
-    Raises:
-        RuntimeError: nvcc refused, with what it printed.
-        CompiledOnly: it compiled.
-    """
-    from torch.utils.cpp_extension import COMMON_NVCC_FLAGS, include_paths
-
-    home = cuda_home()
-    if home is None:
-        raise RuntimeError("nvcc is not installed")
-    sources = [cuda_sources] if isinstance(cuda_sources, str) else list(cuda_sources)
-    source = Path(build_directory) / "cuda.cu"
-    preamble = "" if options.get("no_implicit_headers") else _PREAMBLE
-    source.write_text(preamble + "\n".join(sources))
-    python = sysconfig.get_path("include", scheme="posix_prefix")  # torch/extension.h includes Python.h
-    includes = [f"-I{folder}" for folder in [*include_paths(), python, *(options.get("extra_include_paths") or [])]]
-    # The flags that PyTorch's own build adds, so that both accept the same sources.
-    flags = [
-        *COMMON_NVCC_FLAGS,
-        "-std=c++20",
-        "-DC10_CUDA_NO_CMAKE_CONFIGURE_FILE",  # a header that only a PyTorch with CUDA brings
-        *(options.get("extra_cuda_cflags") or []),
-    ]
-    if not any("arch" in flag for flag in flags):
-        flags.append("-arch=sm_" + architecture().replace(".", ""))
-    command = [
-        str(home / "bin" / "nvcc"),
-        "-c",
-        str(source),
-        "-o",
-        str(source.with_suffix(".o")),
-        *includes,
-        *flags,
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"nvcc refused extension {name}:\n{done.stdout}{done.stderr}")
-    raise CompiledOnly(name)

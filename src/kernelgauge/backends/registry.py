@@ -42,18 +42,22 @@ def detect(source: str) -> str:
     modules: set[str] = set()
     keywords: set[str] = set()
     attributes: set[str] = set()
+    texts: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             modules.update(alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             modules.add(node.module.split(".")[0])
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            texts.append(node.value)
         elif isinstance(node, ast.Call):
             keywords.update(keyword.arg for keyword in node.keywords if keyword.arg)
             attributes.add(getattr(node.func, "attr", getattr(node.func, "id", "")))
     if "triton" in modules:
         return "triton"
-    if "cuda_sources" in keywords:
+    files = texts if "load" in attributes and "cpp_extension" in source else []
+    if "cuda_sources" in keywords or "kernelgauge" in modules or any(".cu" in name for name in files):
         return "cuda"
-    if "cpp_sources" in keywords or attributes & {"load_inline", "cpp_pybinding"}:
+    if "cpp_sources" in keywords or attributes & {"load_inline", "cpp_pybinding"} or any(".cpp" in f for f in files):
         return "cpp"
     return "torch"

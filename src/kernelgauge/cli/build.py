@@ -16,6 +16,7 @@ def build(
     backend: BackendName = None,
 ) -> None:
     """Compile a candidate into the build cache without running it; needs the compiler, not the device."""
+    from kernelgauge.backends.parts import parts
     from kernelgauge.backends.registry import backend_named, detect
     from kernelgauge.generation.folder import read_source
     from kernelgauge.schema import Candidate
@@ -39,6 +40,8 @@ def build(
     if built.folder is None:
         typer.echo(f"backend {candidate.backend} has nothing to build ahead of a call")
     else:
+        for part in parts(built.folder):
+            typer.echo(f"{part.seconds:7.2f} s  {part.route}  {part.name}")
         typer.echo(f"{'built' if built.made else 'already built'}: {built.folder}")
 
 

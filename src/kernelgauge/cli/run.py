@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -36,7 +37,14 @@ if TYPE_CHECKING:
     from kernelgauge.generation.contestant import Contestant
     from kernelgauge.store.run import Run
 
-Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Candidates generated, built and checked at once.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        min=1,
+        help="Candidates generated and built at once, and on a CPU checked; default: 1, on a GPU one for each core.",
+    ),
+]
 
 
 def selected(
@@ -80,7 +88,9 @@ def _check_one_suite(contestant: str, names: Sequence[str] | None) -> None:
         )
 
 
-def _judge(contestant: Contestant, run: Run, keys: list[str], protocol: Protocol, jobs: int, again: bool) -> None:
+def _judge(
+    contestant: Contestant, run: Run, keys: list[str], protocol: Protocol, jobs: int | None, again: bool
+) -> None:
     from kernelgauge.cli.progress import RunProgress
     from kernelgauge.report.scores import score_run
     from kernelgauge.report.terminal import show
@@ -88,6 +98,7 @@ def _judge(contestant: Contestant, run: Run, keys: list[str], protocol: Protocol
 
     if run.torn:
         typer.echo(f"kernelgauge: {run.torn}", err=True)
+    jobs = jobs or _usual_jobs(contestant, run.header.device)
     try:
         with Session() as session, RunProgress() as watch:
             failed = session.run(contestant, run, keys, protocol=protocol, jobs=jobs, again=again, watch=watch)
@@ -101,6 +112,13 @@ def _judge(contestant: Contestant, run: Run, keys: list[str], protocol: Protocol
     machine = [done for done in failed if isinstance(done.result, MachineError)]
     if machine:
         raise MachineError(f"{len(machine)} candidates were not judged; the same command tries them again")
+
+
+def _usual_jobs(contestant: Contestant, device: str) -> int:
+    """On a GPU as many as there are cores, unless each would also compile there itself."""
+    from kernelgauge.generation.contestant import on_device
+
+    return 1 if device == "cpu" or on_device(contestant) else len(os.sched_getaffinity(0))
 
 
 def run(
@@ -117,7 +135,7 @@ def run(
     math: MathName = None,
     precision: PrecisionName = None,
     timing_method: TimingMethod = None,
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
 ) -> None:
     """Judge a contestant on a part of the suite and keep every record. Ctrl-C loses nothing that was finished."""
     from kernelgauge.generation.contestants import contestant_named
@@ -164,7 +182,7 @@ def reeval(
     math: MathName = None,
     precision: PrecisionName = None,
     timing_method: TimingMethod = None,
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
 ) -> None:
     """Judge the stored candidates of a run again: same rules, or other ones into a new folder."""
     from kernelgauge.generation.stored import Stored

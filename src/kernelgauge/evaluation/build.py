@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from kernelgauge.backends.base import Route
+from kernelgauge.backends.cache import BuildCache, build_key
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.evaluation.failures import Failure, explain_end, last_line
 from kernelgauge.evaluation.isolation import SHARED_MEMORY
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
+from kernelgauge.evaluation.scratch import delete
 from kernelgauge.evaluation.worker import COMPILER_ERROR
 from kernelgauge.schema import Candidate, Outcome
 
 _LOG_TAIL = 12_000
 _COMPILERS = ("CppCompileError", "CompileError", "InductorError", "BackendCompilerFailed")
+# What is no word on the candidate while a shortcut was taken.
+_ROUTE_FAILURES = ("OtherRoute", "OutOfMemory")
+# Two compilers at once, for host and device: what the gigabytes of the routes are measured with.
+_VARIABLES = {"MAX_JOBS": "2"}
+# How an error reads that a GPU would have spared the candidate.
+_ABOUT_DEVICE = re.compile(r"\b(?:CUDA|NVIDIA|NVML|GPU|[Dd]rivers?\b)")
 # The staging folder is another one each time: with it, equal errors would never read alike.
 _FOLDER = re.compile(r"\S*/(?=[^/\s]+\.\w+[:(]\d)")
 
@@ -29,43 +41,136 @@ class Built:
     log: str
 
 
-def build_candidate(zygote: Zygote, candidate: Candidate, device: str, staging: Path) -> str:
-    """Build into `staging` and return what the compiler printed.
+Slot = Callable[[float], AbstractContextManager[None]]
+"""Waits until so many gigabytes may be used, and holds them: `execution.build_pool.BuildPool.slot`."""
 
-    Raises:
-        Failure: `build_failed` with the compiler's error, `load_failed` if the file itself is broken,
-            `timed_out`, `out_of_memory`.
-        MachineError: the build process was killed from outside.
+
+def unlimited(gigabytes: float) -> AbstractContextManager[None]:
+    """A slot at once, for one build at a time."""
+    return nullcontext()
+
+
+class NeedsDevice(Exception):
+    """A candidate asked for the GPU in a build that had none: it is to be built when it is alone on the device."""
+
+
+class _GaveUp(Exception):
+    """A shortcut did not serve: its own word, or the process died or never ended on it."""
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What is to be built, where to, and whether the device is hidden from it."""
+
+    candidate: Candidate
+    device: str
+    hidden: bool
+    staging: Path
+
+
+class Builder:
+    """Builds candidates in sealed processes.
+
+    Args:
+        builds: the cache of finished builds, and of what routes need themselves.
+        slot: given the memory a route takes; a build holds what it returns.
     """
-    backend = backend_named(candidate.backend)
-    environment = backend.environment(device, Path("{scratch}")) | {
-        "TORCHINDUCTOR_CACHE_DIR": str(staging / "inductor"),
-    }
-    limit = zygote.settings.limits.build_seconds
-    preload = backend.preload(candidate.source, device)
-    writable = (staging, SHARED_MEMORY)  # compilers work side by side
-    with WorkerProcess(zygote, "worker", device, environment, writable=writable, preload=preload) as process:
-        path = process.scratch / "candidate.py"
-        path.write_text(candidate.source)
-        try:
-            process.tell("build", path=str(path), backend=candidate.backend, build_dir=str(staging))
-            claim = process.receive("loaded", limit)
-        except WORKER_FAILURES as error:
-            failure = explain_end("build", limit, error, process.log())
-            died = failure.outcome is Outcome.RUNTIME_ERROR
-            outcome = Outcome.BUILD_FAILED if died else failure.outcome
-            raise Failure(outcome, failure.reason, failure.rule, process.log()) from error
-        log = process.log()[-_LOG_TAIL:]
-    if claim.event == "failed":
-        raise _explain(claim.kind, claim.message, log)
-    return log
+
+    def __init__(self, zygote: Zygote, builds: BuildCache, slot: Slot = unlimited):
+        self._zygote = zygote
+        self._builds = builds
+        self._slot = slot
+
+    def build(self, candidate: Candidate, device: str, hidden: bool = False) -> Built:
+        """Compile a candidate into the cache by the first route that serves, or find it there.
+
+        Args:
+            device: what it is built for.
+            hidden: build without that device, which others are timed on.
+
+        Raises:
+            Failure: `build_failed` with the compiler's error, `load_failed` if the file itself is broken,
+                `timed_out`, `out_of_memory`; always of the last route that was tried.
+            NeedsDevice: with `hidden`: it cannot be built that way.
+            MachineError: the build process was killed from outside.
+        """
+        backend = backend_named(candidate.backend)
+        if not backend.builds(candidate.source):
+            return Built(None, False, "")
+        log = ""
+
+        def make(staging: Path) -> None:
+            nonlocal log
+            log = self._by_first_that_serves(_Order(candidate, device, hidden, staging))
+
+        folder, made = self._builds.build(build_key(candidate, backend), make)
+        return Built(folder, made, log)
+
+    def _by_first_that_serves(self, order: _Order) -> str:
+        *shortcuts, last = backend_named(order.candidate.backend).routes(order.candidate.source, self._builds)
+        for route in shortcuts:
+            with self._slot(route.gigabytes), suppress(_GaveUp):
+                return self._by(route, order, final=False)
+            delete(order.staging)  # what was built has a part in what went wrong
+            order.staging.mkdir()
+        with self._slot(last.gigabytes):
+            return self._by(last, order, final=True)
+
+    def _by(self, route: Route, order: _Order, final: bool) -> str:
+        """What the compilers printed on this route; one that may itself be at fault raises _GaveUp, unless final."""
+        with self._process(route, order) as process:
+            if order.hidden:
+                process.step_back()
+            path = process.scratch / "candidate.py"
+            path.write_text(order.candidate.source)
+            fields: dict[str, Any] = {"backend": order.candidate.backend, "hidden": order.hidden}
+            limit = self._zygote.settings.limits.build_seconds
+            try:
+                claim = process.ask("build", limit, "loaded", path=str(path), build_dir=str(order.staging), **fields)
+            except WORKER_FAILURES as error:
+                if not final:
+                    raise _GaveUp from error
+                failure = explain_end("build", limit, error, process.log())
+                raise _ended(failure, process.log(), order.hidden) from error
+            log = process.log()[-_LOG_TAIL:]
+        if claim.event == "failed":
+            if order.hidden and claim.kind == "DeviceAsked":
+                raise NeedsDevice
+            if not final and claim.kind in _ROUTE_FAILURES:
+                raise _GaveUp
+            raise _explain(claim.kind, claim.message, log, order.hidden)
+        return log
+
+    def _process(self, route: Route, order: _Order) -> WorkerProcess:
+        backend = backend_named(order.candidate.backend)
+        variables = backend.environment(order.device, Path("{scratch}")) | _VARIABLES | dict(route.variables)
+        variables["TORCHINDUCTOR_CACHE_DIR"] = str(order.staging / "inductor")
+        return WorkerProcess(
+            self._zygote,
+            "worker",
+            "cpu" if order.hidden else order.device,
+            variables,
+            writable=(order.staging, SHARED_MEMORY),  # compilers work side by side
+            preload=backend.preload(order.candidate.source, order.device),
+        )
 
 
-def _explain(kind: str, message: str, log: str) -> Failure:
+def _ended(failure: Failure, log: str, hidden: bool) -> Exception:
+    """What the end of a building process says."""
+    died = failure.outcome is Outcome.RUNTIME_ERROR
+    if died and hidden:
+        return NeedsDevice()
+    return Failure(Outcome.BUILD_FAILED if died else failure.outcome, failure.reason, failure.rule, log)
+
+
+def _explain(kind: str, message: str, log: str, hidden: bool) -> Exception:
+    """What the exception of a building process says."""
     if kind == "OutOfMemory":
         return Failure(Outcome.OUT_OF_MEMORY, f"build: {last_line(message)}", log=log)
     errors = [line.strip() for line in message.splitlines() if COMPILER_ERROR.search(line)]
     if errors or "Error building extension" in message or kind in _COMPILERS:
         shown = _FOLDER.sub("", errors[0]) if errors else last_line(message)
         return Failure(Outcome.BUILD_FAILED, f"build: {shown[:500]}", log=f"{log}\n{message}")
+    if hidden and _ABOUT_DEVICE.search(last_line(message)):
+        return NeedsDevice()
     return Failure(Outcome.LOAD_FAILED, f"load: {last_line(message)}", log=f"{log}\n{message}")

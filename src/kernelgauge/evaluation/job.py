@@ -27,6 +27,7 @@ class Job:
     device: str
     environment: Environment
     build_dir: Path | None = None
+    built: bool = False
     checked: Checked | None = None
     timing: Timing | None = None
     bound: Bound | None = None

@@ -21,11 +21,11 @@ from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.samples import NS_PER_MS, Sample, Samples
 from kernelgauge.evaluation.side import Side
-from kernelgauge.hardware import device_index, gpu_count
+from kernelgauge.hardware import device_index
 from kernelgauge.schema import Outcome, Timing
 from kernelgauge.timing.cache_flush import CacheFlush
 from kernelgauge.timing.clocks import GpuClocks, Reading, summary
-from kernelgauge.timing.cores import keeping_off, launch_core
+from kernelgauge.timing.cores import keeping_off, launch_core, launch_cores
 from kernelgauge.timing.ratio import Ratio
 from kernelgauge.timing.stopping import Why, finished
 
@@ -78,8 +78,7 @@ class Measurement:
         self._clocks = GpuClocks(device) if on_gpu else None
         self._core = launch_core(device_index(device)) if on_gpu else None
         # Other devices have launch cores too, and this thread looks for messages without sleeping.
-        cores = [launch_core(index) for index in range(gpu_count())] if on_gpu else []
-        self._launching = [core for core in cores if core is not None]
+        self._launching = launch_cores() if on_gpu else []
         self._readings: list[Reading] = []
         self._device_ms: tuple[float, float] | None = None
         self._reference_first = True

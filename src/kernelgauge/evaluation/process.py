@@ -17,11 +17,14 @@ from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.channel import LARGEST_MESSAGE, Claim, parse_claim, send
 from kernelgauge.evaluation.launcher import Role, Zygote, fork_request
 from kernelgauge.evaluation.scratch import delete
+from kernelgauge.timing.cores import launch_cores, off
 
 _SETUP_SECONDS = 60.0
 _LOG_BYTES = 32 * 1024
 # As long as a core is not needed elsewhere: longer calls are not hurt by the time it takes to be woken.
 _SPIN_SECONDS = 0.02
+_LAST = 10
+"""Niceness of what makes way for others."""
 
 
 class WorkerEnded(Exception):
@@ -214,6 +217,12 @@ class WorkerProcess:
         """Keep the main thread on this core, and threads it starts from now on; those it has stay where they are."""
         with contextlib.suppress(OSError):
             os.sched_setaffinity(self._pid, {core})
+
+    def step_back(self) -> None:
+        """Leave the cores that launch kernels, and go last on the others: somebody else is timed meanwhile."""
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(self._pid, off(launch_cores()))
+            os.setpriority(os.PRIO_PROCESS, self._pid, _LAST)
 
     def kill(self) -> None:
         """End the worker now; inside a process namespace all it started ends with it."""

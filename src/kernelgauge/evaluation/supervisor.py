@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import torch
 
-from kernelgauge.backends.cache import BuildCache, build_key
+from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import NARROW, MathMode, Protocol
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ReferenceTooLarge
 from kernelgauge.evaluation.admission import PRECISIONS, Admissions, Weighing, precisions
 from kernelgauge.evaluation.bounds import Bounds
-from kernelgauge.evaluation.build import Built, build_candidate
+from kernelgauge.evaluation.build import Builder, Built, NeedsDevice, Slot, unlimited
 from kernelgauge.evaluation.check import Checked, check
 from kernelgauge.evaluation.failures import Failure, WorkerKilled
 from kernelgauge.evaluation.job import Job
@@ -41,9 +40,11 @@ _OTHER_WEIGHTS = (Outcome.WRONG_VALUE, Outcome.WRONG_PRECISION)
 class Supervisor:
     """Judges candidates on this machine; every method leaves no process and no file of a candidate behind."""
 
-    def __init__(self, zygote: Zygote, builds: BuildCache, admissions: Admissions, bounds: Bounds):
+    def __init__(
+        self, zygote: Zygote, builds: BuildCache, admissions: Admissions, bounds: Bounds, slot: Slot = unlimited
+    ):
         self._zygote = zygote
-        self._builds = builds
+        self._builder = Builder(zygote, builds, slot)
         self._admissions = admissions
         self._bounds = bounds
         self._spares = Spares(zygote)
@@ -62,7 +63,7 @@ class Supervisor:
         self._spares.close()
 
     def prepare(self, job: Job) -> None:
-        """What may run beside others: build, and on a CPU admit and check.
+        """What may run beside others: build, where that needs no GPU, and on a CPU admit and check.
 
         What the candidate does wrong ends up in `job.failure`.
 
@@ -70,20 +71,23 @@ class Supervisor:
             ProblemError: the reference itself fails.
             MachineError: the machine failed twice.
         """
+        on_gpu = job.device != "cpu"
         with _recording(job):
-            with job.stage("build"):
-                _retried(lambda: self._build(job))
+            if not on_gpu or backend_named(job.candidate.backend).builds_on_host:
+                with contextlib.suppress(NeedsDevice):
+                    _retried(lambda: self._build(job, hidden=on_gpu))
             with job.stage("bound"):
                 self._bounds.foresee(*_asked(job))
-            if job.device == "cpu":
+            if not on_gpu:
                 _retried(lambda: self._check(job))
-        if job.device == "cpu":
+        if not on_gpu:
             self._admit(job)
 
     def judge(self, job: Job, timed: bool = True) -> None:
         """What must be alone on its device: time a candidate that passed its checks, and on a GPU check it first.
 
-        On a GPU a candidate that did not build comes here too: whether its problem counts is still to be seen.
+        On a GPU, so must a build that needs it. There a candidate that did not build comes here too: whether its
+        problem counts is still to be seen.
 
         Raises:
             ProblemError, MachineError: see `prepare`.
@@ -91,6 +95,8 @@ class Supervisor:
         on_gpu = job.device != "cpu"
         if job.failure is None and (on_gpu or timed):
             with _recording(job):
+                if not job.built:
+                    _retried(lambda: self._build(job))
                 _retried(lambda: self._judge(job, timed))
                 if job.timing is not None:
                     with job.stage("bound"):
@@ -114,27 +120,13 @@ class Supervisor:
             _retried(admit)
 
     def build(self, candidate: Candidate, device: str) -> Built:
-        """Compile a candidate into the cache, or find it there.
+        """Compile a candidate into the cache, or find it there; see `Builder.build`."""
+        return self._builder.build(candidate, device)
 
-        Raises:
-            Failure: the candidate does not build.
-            MachineError: the build process was killed from outside.
-        """
-        backend = backend_named(candidate.backend)
-        if not backend.builds(candidate.source):
-            return Built(None, False, "")
-        log = ""
-
-        def make(staging: Path) -> None:
-            nonlocal log
-            log = build_candidate(self._zygote, candidate, device, staging)
-
-        folder, made = self._builds.build(build_key(candidate, backend), make)
-        return Built(folder, made, log)
-
-    def _build(self, job: Job) -> None:
-        built = self.build(job.candidate, job.device)
-        job.build_dir, job.log = built.folder, built.log
+    def _build(self, job: Job, hidden: bool = False) -> None:
+        with job.stage("build"):
+            built = self._builder.build(job.candidate, job.device, hidden)
+        job.build_dir, job.log, job.built = built.folder, built.log, True
 
     @contextlib.contextmanager
     def _both_sides(self, job: Job) -> Iterator[tuple[Reference, Side]]:

@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 
+from kernelgauge.backends.hidden_device import hidden_device
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import MathMode
 from kernelgauge.evaluation.arguments import decode
@@ -34,8 +35,10 @@ from kernelgauge.timing.timers import Timer, timer_named
 _wait_for_device = getattr(torch._C, "_cuda_synchronize", torch.cuda.synchronize)
 # The call follows the staging of its inputs at once.
 _AWAKE_SECONDS = 0.005
-# `main.cpp:12:5: error: ...` of g++, `cuda.cu(38): error: ...` of nvcc.
-COMPILER_ERROR = re.compile(r"\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp)[:(]\d+.*\berror\b")
+# `main.cpp:12:5: error: ...` of g++, `cuda.cu(38): error: ...` of nvcc, and what assembler and linker say.
+COMPILER_ERROR = re.compile(
+    r"\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp)[:(]\d+.*\berror\b|^ptxas .*\berror\b|\bundefined reference to\b"
+)
 _OUT_OF_MEMORY = (
     "can't allocate memory",
     "not enough memory",
@@ -126,8 +129,9 @@ class Bench:
             raise AttributeError(f"the file defines no class {attribute}")
         return {"event": "loaded"}
 
-    def build(self, path: str, backend: str, build_dir: str) -> dict[str, Any]:
-        backend_named(backend).build(Path(path), Path(build_dir))
+    def build(self, path: str, backend: str, build_dir: str, hidden: bool) -> dict[str, Any]:
+        with hidden_device() if hidden else contextlib.nullcontext():
+            backend_named(backend).build(Path(path), Path(build_dir))
         return {"event": "loaded"}
 
     def construct(

@@ -1,16 +1,18 @@
 """Many candidates on this machine: built and checked side by side, timed one alone.
 
-Work goes in waves. A wave's candidates are generated, built and (on a CPU) checked by several threads under shared
-leases; then each device is leased alone, and the wave's survivors are (on a GPU checked and) timed one after the
-other, while nothing else of ours runs there. So the number of jobs changes how long a run takes, not what it
-measures.
+On a CPU, work goes in waves. A wave's candidates are generated, built and checked by several threads under a shared
+lease; then the CPU is leased alone, and the wave's survivors are timed one after the other, while nothing else of
+ours runs there. So the number of jobs changes how long a run takes, not what it measures.
+
+On a GPU nothing waits for a wave: while each device judges one candidate under its own lease, the next ones are
+generated and built, at low priority, on cores that launch no kernels, in processes that see no device.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from queue import SimpleQueue
@@ -23,7 +25,8 @@ from kernelgauge.execution.lease import Leases
 from kernelgauge.hardware import gpu_count
 from kernelgauge.schema import NoCandidate
 
-_WAVE_PER_JOB = 4
+# Candidates under way for each job: what a wave consists of, and how far builds run ahead of a GPU.
+_AHEAD_PER_JOB = 4
 
 Start = Callable[[], "Job | NoCandidate"]
 
@@ -35,6 +38,8 @@ class Task:
     problem: str
     sample: int
     start: Start
+    on_device: bool = False
+    """Whether `start` computes on the device."""
 
 
 @dataclass(frozen=True)
@@ -75,39 +80,73 @@ class LocalExecutor:
             stage: told in a word what is going on, for a progress display.
         """
         self._supervisor.resume()
-        waiting = iter(tasks)
-        on_gpu = self._devices != ["cpu"]
-        while wave := list(islice(waiting, _WAVE_PER_JOB * self._jobs)):
+        if self._devices == ["cpu"]:
+            return self._in_waves(iter(tasks), stage)
+        stage("build, check and time")
+        return self._overlapped(iter(tasks))
+
+    def _in_waves(self, waiting: Iterator[Task], stage: Callable[[str], None]) -> Iterator[Done]:
+        while wave := list(islice(waiting, _AHEAD_PER_JOB * self._jobs)):
             built: list[Done] = []
-            stage("build" if on_gpu else "build and check")
+            stage("build and check")
             for done in self._pooled(self._prepare, wave, self._jobs):
-                if isinstance(done.result, Job) and (on_gpu or done.result.failure is None):
+                if isinstance(done.result, Job) and done.result.failure is None:
                     built.append(done)
                 else:
                     yield done
             if built:
-                stage("check and time" if on_gpu else "time")
-                yield from self._pooled(self._judge, built, len(self._devices))
+                stage("time")
+                yield from self._pooled(self._judge, built, 1)
 
     def _pooled(self, work: Callable[[Any], Done], items: Sequence[Any], threads: int) -> Iterator[Done]:
-        """Results of `work` on every item as they come; where the caller stops early, all processes end."""
-        with ThreadPoolExecutor(threads, thread_name_prefix="kernelgauge") as pool:
-            futures = [pool.submit(work, item) for item in items]
-            try:
-                for future in as_completed(futures):
-                    yield future.result()
-            except BaseException:
-                self._stopping = True
+        """Results of `work` on every item as they come."""
+        with ThreadPoolExecutor(threads, thread_name_prefix="kernelgauge") as pool, self._ending(pool):
+            for future in as_completed([pool.submit(work, item) for item in items]):
+                yield future.result()
+
+    def _overlapped(self, waiting: Iterator[Task]) -> Iterator[Done]:
+        """Judge on each device what was built first, and keep so many candidates under way that none has to wait."""
+        builders = ThreadPoolExecutor(self._jobs, "kernelgauge-build")
+        judges = ThreadPoolExecutor(len(self._devices), "kernelgauge-judge")
+        with builders, judges, self._ending(builders, judges):
+            building: set[Future[Done]] = set()
+            judging: set[Future[Done]] = set()
+            while True:
+                room = _AHEAD_PER_JOB * self._jobs + len(self._devices) - len(building) - len(judging)
+                building |= {builders.submit(self._prepare, task) for task in islice(waiting, room)}
+                if not building and not judging:
+                    return
+                ended, _ = wait(building | judging, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    done = future.result()
+                    if future in building and isinstance(done.result, Job):
+                        judging.add(judges.submit(self._judge, done))
+                    else:
+                        yield done
+                building -= ended
+                judging -= ended
+
+    @contextmanager
+    def _ending(self, *pools: ThreadPoolExecutor) -> Iterator[None]:
+        """Where the caller stops early, all processes end: leaving a pool would wait for builds of minutes."""
+        try:
+            yield
+        except BaseException:
+            self._stopping = True
+            for pool in pools:
                 pool.shutdown(wait=False, cancel_futures=True)
-                self._supervisor.abandon()  # else leaving this block waits for builds of minutes
-                raise
+            self._supervisor.abandon()
+            raise
 
     def _prepare(self, task: Task) -> Done:
         try:
             with ExitStack() as held:
-                for device in self._devices:
-                    held.enter_context(self._leases.shared(device))
+                if task.on_device or self._devices == ["cpu"]:
+                    for device in self._devices:
+                        held.enter_context(self._leases.shared(device))
                 started = task.start()
+                if self._devices != ["cpu"]:
+                    held.close()
                 if isinstance(started, Job) and not self._stopping:
                     self._supervisor.prepare(started)
         except KernelgaugeError as error:

@@ -28,3 +28,8 @@ class Contestant(Protocol):
 
     def complete(self, problem: Problem, sample: int, device: str) -> Candidate | NoCandidate:
         """Answers `problem` for `device` (`"cpu"` or `"cuda"`)."""
+
+
+def on_device(contestant: Contestant) -> bool:
+    """Whether its `complete` computes on the device, where nothing may be timed then: its attribute `on_device`."""
+    return bool(getattr(contestant, "on_device", False))

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kernelgauge.errors import MachineError, UsageError
 from kernelgauge.schema import Candidate, NoCandidate, Problem
@@ -34,6 +35,8 @@ class Inductor:
     threads: int | None = None
     """Number of CPU threads the generated C++ is written for, since Inductor bakes it into the text: what the
     worker runs with. Torch's own default if None."""
+
+    on_device: ClassVar[bool] = True
 
     @property
     def name(self) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kernelgauge.hardware import gpu_count
+
 _TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 # With fewer, a core kept free is one taken from the parent.
 _ENOUGH = 4
@@ -21,6 +23,18 @@ def launch_core(number: int) -> int | None:
     cores = sorted(os.sched_getaffinity(0))
     own = [core for core in reversed(cores) if core == min(_siblings(core))] or cores
     return own[number % len(own)] if len(cores) >= _ENOUGH else None
+
+
+def launch_cores() -> list[int]:
+    """The cores that launch for all visible GPUs."""
+    found = [launch_core(number) for number in range(gpu_count())]
+    return [core for core in found if core is not None]
+
+
+def off(cores: Iterable[int]) -> set[int]:
+    """The cores of the calling thread but these and their hardware threads; all of them where that leaves none."""
+    before = os.sched_getaffinity(0)
+    return before.difference(*map(_siblings, cores)) or before
 
 
 def _siblings(core: int) -> set[int]:
@@ -40,9 +54,7 @@ def _siblings(core: int) -> set[int]:
 def keeping_off(cores: Iterable[int]) -> Iterator[None]:
     """While open, the calling thread runs on any core but these and their hardware threads."""
     before = os.sched_getaffinity(0)
-    others = before.difference(*map(_siblings, cores))
-    if others and others != before:
-        os.sched_setaffinity(0, others)
+    os.sched_setaffinity(0, off(cores))
     try:
         yield
     finally:

@@ -1,0 +1,150 @@
+"""The executor where a GPU judges: the next candidates are built meanwhile, as far ahead as it may, and no further.
+
+Supervisors here only say what goes on; leases, threads and their end are the real ones.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from factories import make_environment
+
+from kernelgauge.config import load_protocol
+from kernelgauge.errors import MachineError
+from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.specimens import problem
+from kernelgauge.execution.lease import Leases
+from kernelgauge.execution.local import Done, LocalExecutor, Task
+from kernelgauge.schema import Candidate
+
+JOBS = 2
+MOST_UNDER_WAY = 4 * JOBS + 1
+
+
+class Watched:
+    """A supervisor that notes what it is asked for; it judges when it is told to."""
+
+    def __init__(self) -> None:
+        self.prepared: list[str] = []
+        self.judged: list[str] = []
+        self.may_judge = threading.Event()
+        self.abandoned = threading.Event()
+
+    def resume(self) -> None:
+        self.abandoned.clear()
+
+    def abandon(self) -> None:
+        self.abandoned.set()
+        self.may_judge.set()
+
+    def prepare(self, job: Job) -> None:
+        self.prepared.append(job.problem.key)
+
+    def judge(self, job: Job) -> None:
+        self.may_judge.wait(20)
+        if self.abandoned.is_set():
+            raise MachineError("evaluations were stopped")
+        self.judged.append(job.device)
+
+
+def tasks(count: int, on_device: bool = False) -> list[Task]:
+    def start(number: int) -> Job:
+        named = problem().model_copy(update={"key": f"9/{number}"})
+        candidate = Candidate(problem=named.key, source="", backend="cuda")
+        return Job(named, candidate, load_protocol("strict"), "cuda", make_environment())
+
+    return [Task(f"9/{n}", 0, lambda n=n: start(n), on_device) for n in range(count)]  # type: ignore[misc]
+
+
+def executor(supervisor: Watched, folder: Path, devices: int = 1) -> LocalExecutor:
+    names = [f"cuda:{index}" for index in range(devices)]
+    return LocalExecutor(supervisor, Leases(folder), names, JOBS)  # type: ignore[arg-type]
+
+
+def in_background(results: Iterator[Done]) -> tuple[threading.Thread, list[Done]]:
+    found: list[Done] = []
+    thread = threading.Thread(target=lambda: found.extend(results), daemon=True)
+    thread.start()
+    return thread, found
+
+
+def comes_true(fact: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 10
+    while not fact() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return fact()
+
+
+def test_the_next_candidates_are_built_while_one_is_judged(tmp_path: Path) -> None:
+    supervisor = Watched()
+    thread, found = in_background(executor(supervisor, tmp_path).run(tasks(30)))
+    assert comes_true(lambda: len(supervisor.prepared) == MOST_UNDER_WAY)
+    time.sleep(0.2)
+    assert len(supervisor.prepared) == MOST_UNDER_WAY, "and no further ahead"
+    assert not found
+    supervisor.may_judge.set()
+    thread.join(20)
+    assert sorted(done.task.problem for done in found) == sorted(task.problem for task in tasks(30))
+    assert all(isinstance(done.result, Job) for done in found)
+
+
+def test_every_device_judges(tmp_path: Path) -> None:
+    supervisor = Watched()
+    supervisor.may_judge.set()
+    assert len(list(executor(supervisor, tmp_path, devices=2).run(tasks(20)))) == 20
+    assert set(supervisor.judged) == {"cuda:0", "cuda:1"}
+
+
+def test_what_computes_on_the_device_waits_for_it(tmp_path: Path) -> None:
+    supervisor = Watched()
+    supervisor.may_judge.set()
+    with Leases(tmp_path).exclusive("cuda:0"):
+        waiting, _ = in_background(executor(supervisor, tmp_path).run(tasks(1, on_device=True)))
+        going_on, _ = in_background(executor(supervisor, tmp_path).run(tasks(1)))
+        assert comes_true(lambda: len(supervisor.prepared) == 1)
+        time.sleep(0.2)
+        assert len(supervisor.prepared) == 1
+    for thread in (waiting, going_on):
+        thread.join(10)
+    assert len(supervisor.prepared) == 2
+
+
+def test_a_caller_that_stops_early_ends_all_of_it(tmp_path: Path) -> None:
+    supervisor = Watched()
+    supervisor.may_judge.set()
+    results = executor(supervisor, tmp_path).run(tasks(100))
+    next(results)
+    results.close()  # type: ignore[attr-defined]
+    assert supervisor.abandoned.is_set()
+    before = len(supervisor.prepared)
+    assert before < 100
+    time.sleep(0.1)
+    assert len(supervisor.prepared) == before
+
+
+def test_an_error_of_one_task_does_not_stop_the_others(tmp_path: Path) -> None:
+    supervisor = Watched()
+    supervisor.may_judge.set()
+
+    def fail() -> Job:
+        raise MachineError("no such problem")
+
+    found = list(executor(supervisor, tmp_path).run([*tasks(2), Task("9/9", 0, fail), *tasks(2)]))
+    assert len(found) == 5
+    assert [done.task.problem for done in found if isinstance(done.result, MachineError)] == ["9/9"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_fault_of_ours_comes_through(tmp_path: Path, error: type[BaseException]) -> None:
+    supervisor = Watched()
+
+    def fail() -> Job:
+        raise error
+
+    with pytest.raises(error):
+        list(executor(supervisor, tmp_path).run([Task("9/9", 0, fail), *tasks(3)]))
+    assert supervisor.abandoned.is_set()
