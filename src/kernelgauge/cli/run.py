@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from kernelgauge.generation.contestant import Contestant
     from kernelgauge.store.run import Run
 
+# Compilers of one GPU at a time: each holds a problem's inputs, outputs and parameters there.
+_MOST_ON_DEVICE = 8
+
 Jobs = Annotated[
     int | None,
     typer.Option(
@@ -112,10 +115,6 @@ def _judge(
     machine = [done for done in failed if isinstance(done.result, MachineError)]
     if machine:
         raise MachineError(f"{len(machine)} candidates were not judged; the same command tries them again")
-
-
-# Compilers of one GPU at a time: each holds a problem's inputs, outputs and parameters there.
-_MOST_ON_DEVICE = 8
 
 
 def usual_jobs(contestant: Contestant, device: str) -> int:
