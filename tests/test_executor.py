@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -161,6 +162,27 @@ def test_a_fault_of_ours_comes_through(tmp_path: Path, error: type[BaseException
     with pytest.raises(error):
         list(executor(supervisor, tmp_path).run([Task("9/9", 0, fail), *tasks(3)]))
     assert supervisor.abandoned.is_set()
+
+
+def test_a_kept_error_holds_nothing_of_where_it_was_raised(tmp_path: Path) -> None:
+    """Regions and tensors of an evaluation that failed would fill the GPU's memory until the run ends."""
+
+    class Large:
+        pass
+
+    held: list[weakref.ref[Large]] = []
+
+    def fail() -> Job:
+        large = Large()
+        held.append(weakref.ref(large))
+        try:
+            raise ValueError("inside")
+        except ValueError as error:
+            raise MachineError("no such problem") from error
+
+    (found,) = executor(Watched(), tmp_path).run([Task("9/9", 0, fail)])
+    assert isinstance(found.result, MachineError) and isinstance(found.result.__cause__, ValueError)
+    assert held[0]() is None
 
 
 def test_who_must_be_alone_waits_for_others_and_keeps_new_ones_waiting() -> None:

@@ -13,6 +13,9 @@
 What a candidate does wrong is never an exception: it is an outcome on the record (`schema.Outcome`).
 """
 
+import traceback
+from typing import TypeVar
+
 
 class KernelgaugeError(Exception):
     """Base of all errors raised on purpose; its text is one sentence a user can act on."""
@@ -52,3 +55,15 @@ class MachineError(KernelgaugeError):
 
 class OutOfDeviceMemory(MachineError):
     """The GPU has no room for what the parent itself needs; says how much was wanted and how much was free."""
+
+
+E = TypeVar("E", bound=BaseException)
+
+
+def without_locals(error: E) -> E:
+    """The error, to be kept: what the functions it passed through held, tensors of gigabytes perhaps, is let go."""
+    each: BaseException | None = error
+    while each is not None:
+        traceback.clear_frames(each.__traceback__)
+        each = each.__cause__ or each.__context__
+    return error

@@ -257,7 +257,7 @@ class Measurement:
             confidence=rules.confidence,
             overhead_ms=statistics.median(samples.overheads()) / NS_PER_MS,
             late_work_ms=statistics.fmean(samples.late_work_ns(samples.candidate)) / NS_PER_MS,
-            excess_ms=statistics.fmean(samples.excess_ns()) / NS_PER_MS,
+            excess_ms=statistics.fmean(samples.excess_ns(samples.candidate)) / NS_PER_MS,
             unnoticed_ms=samples.unnoticed_ns() / NS_PER_MS if rules.interleaved else calls_ms[1],
             device_reference_ms=device_ms[0] if device_ms else None,
             device_candidate_ms=device_ms[1] if device_ms else None,

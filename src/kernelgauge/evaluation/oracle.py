@@ -27,8 +27,8 @@ from kernelgauge.evaluation.worker import failure, flatten, warm_up
 
 Specs = list[dict[str, Any]]
 
-# Of the device's memory: giving back and asking again costs a millisecond or more per gigabyte.
-_KEPT = 1 / 8
+# Of device memory: giving back and asking again costs a millisecond or more per gigabyte.
+_KEPT_BYTES = 2**31
 
 
 def _as_specs(tensors: list[torch.Tensor]) -> Specs:
@@ -197,7 +197,7 @@ class Oracle:
         """Wait for the device, and give back what the next draws will not need again: the sides share its memory."""
         if self.device.type == "cuda":
             torch.cuda.synchronize()
-            if torch.cuda.memory_reserved() > _KEPT * torch.cuda.get_device_properties(self.device).total_memory:
+            if torch.cuda.memory_reserved() > _KEPT_BYTES:
                 torch.cuda.empty_cache()
 
     def _raise_precision(self, value: Any) -> Any:

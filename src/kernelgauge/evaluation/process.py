@@ -218,10 +218,15 @@ class WorkerProcess:
         with contextlib.suppress(OSError):
             os.sched_setaffinity(self._pid, {core})
 
-    def step_back(self) -> None:
-        """Leave the cores that launch kernels, and go last on the others: somebody else is timed meanwhile."""
+    def leave_launch_cores(self) -> None:
+        """Keep the main thread, and threads it starts from now on, off the cores that launch kernels."""
         with contextlib.suppress(OSError):
             os.sched_setaffinity(self._pid, off(launch_cores()))
+
+    def step_back(self) -> None:
+        """Leave the cores that launch kernels, and go last on the others: somebody else is timed meanwhile."""
+        self.leave_launch_cores()
+        with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, self._pid, _LAST)
 
     def kill(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kernelgauge.config import TimingRules
@@ -43,7 +44,7 @@ class Samples:
 
     On a CPU a time is the parent's bracket, less what messages cost the reference. On a GPU (`claims`) that is too
     coarse for a short kernel: there a time is what the worker's events say, and the bracket has a veto. What the
-    candidate's brackets hold beyond its claims, more than the reference's do, is added to its times.
+    brackets of one side hold beyond its claims, more than those of the other do, is added to its times.
     """
 
     claims: bool = False
@@ -66,8 +67,8 @@ class Samples:
         return _gaps(self.reference)
 
     def late_work_ns(self, samples: list[Sample]) -> list[float]:
-        """Per call, what went on after the worker had said that it was done: on the device, and in its copy."""
-        copies = _beyond([own.copy_ns for own in self.reference], [sample.copy_ns for sample in samples])
+        """Per call of one side, what went on after its worker had said that it was done: on the device, in a copy."""
+        copies = self._surplus(samples, [own.copy_ns for own in self.reference], lambda sample: sample.copy_ns)
         return [copy + drain for copy, drain in zip(copies, self._drains_ns(samples), strict=True)]
 
     def unfinished(self) -> float:
@@ -75,18 +76,43 @@ class Samples:
         return sum(drain > _BUSY_NS for drain in self._drains_ns(self.candidate)) / max(len(self.candidate), 1)
 
     def _drains_ns(self, samples: list[Sample]) -> list[float]:
-        return _beyond([own.drain_ns for own in self.reference], [sample.drain_ns for sample in samples])
+        return self._surplus(samples, [own.drain_ns for own in self.reference], lambda sample: sample.drain_ns)
 
-    def excess_ns(self) -> list[float]:
-        """Per call of the candidate, what its bracket holds beyond its claim and what a message may take.
+    def excess_ns(self, samples: list[Sample]) -> list[float]:
+        """Per call of one side, what its bracket holds beyond its claim and what a message may take.
 
         Call by call: a median would not notice a lie in every second one.
         """
         if not self.claims:
-            return [0.0 for _ in self.candidate]
-        usual = statistics.median(self.overheads())
-        gaps = _gaps(self.candidate)
-        return [gap - usual if gap > usual + self.unnoticed_ns() else 0.0 for gap in gaps]
+            return [0.0 for _ in samples]
+        return self._surplus(samples, self.overheads(), _gap, self.unnoticed_ns())
+
+    def _surplus(
+        self,
+        samples: list[Sample],
+        own: Sequence[float],
+        taken: Callable[[Sample], float],
+        slack: float | None = None,
+    ) -> list[float]:
+        """Per call of one side, what it took beyond the reference's median and `slack`, less what the other took so.
+
+        A busy host delays either side's messages now and then: the largest delay of one side is held against the
+        largest of the other, and so on.
+
+        Args:
+            own: what the reference's calls took.
+            slack: default: the reference's usual scatter.
+        """
+        usual = statistics.median(own)
+        explained = usual + (_SCATTER * 1.4826 * median_deviation(own) if slack is None else slack)
+        others = self.reference if samples is self.candidate else self.candidate
+        ours, theirs = (
+            [v - usual if (v := taken(s)) > explained else 0.0 for s in side] for side in (samples, others)
+        )
+        theirs.sort(reverse=True)
+        for rank, place in enumerate(sorted(range(len(ours)), key=lambda place: -ours[place])):
+            ours[place] = max(ours[place] - (theirs[rank] if rank < len(theirs) else 0.0), 0.0)
+        return ours
 
     def unnoticed_ns(self) -> float:
         """What a worker could keep to itself in a call: the reference's usual scatter, or what processes differ by.
@@ -103,9 +129,13 @@ class Samples:
         return self._claimed() if self.claims else self._bracketed()
 
     def _claimed(self) -> tuple[list[float], list[float]]:
-        own = [max(sample.forward_ns, 1) / NS_PER_MS for sample in self.reference]
-        charged = zip(self.candidate, self.excess_ns(), self.late_work_ns(self.candidate), strict=True)
-        return own, [(max(sample.forward_ns, 1) + excess + late) / NS_PER_MS for sample, excess, late in charged]
+        times = []
+        for samples in (self.reference, self.candidate):
+            charged = zip(samples, self.excess_ns(samples), self.late_work_ns(samples), strict=True)
+            times.append(
+                [(max(sample.forward_ns, 1) + excess + late) / NS_PER_MS for sample, excess, late in charged]
+            )
+        return times[0], times[1]
 
     def _bracketed(self) -> tuple[list[float], list[float]]:
         """Brackets and late work, less the overhead; never below its jitter, which bounds what can be told from
@@ -159,18 +189,15 @@ class Samples:
         return estimate.widened(max(rules.resolution, min(shift, 0.99)))
 
 
-def _beyond(reference: list[int], own: list[int]) -> list[float]:
-    """What each of `own` takes beyond the reference's median, where its usual scatter does not explain it."""
-    usual = statistics.median(reference)
-    explained = usual + _SCATTER * 1.4826 * median_deviation(reference)
-    return [taken - usual if taken > explained else 0.0 for taken in own]
-
-
 def _in_twos(times: list[float]) -> list[float]:
     """Geometric means of the first and second, third and fourth, ...; one left over is left out."""
     return [math.sqrt(one * other) for one, other in zip(times[::2], times[1::2], strict=False)]
 
 
 def _gaps(samples: list[Sample]) -> list[float]:
-    """What each bracket holds beyond the worker's own word, in nanoseconds."""
-    return [sample.computed_ns - sample.forward_ns for sample in samples]
+    return [_gap(sample) for sample in samples]
+
+
+def _gap(sample: Sample) -> int:
+    """What a bracket holds beyond the worker's own word, in nanoseconds."""
+    return sample.computed_ns - sample.forward_ns

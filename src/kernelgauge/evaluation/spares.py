@@ -53,6 +53,7 @@ def started(zygote: Zygote, kind: Kind) -> WorkerProcess:
         zygote, kind.role, kind.device, dict(kind.environment), sealed=kind.sealed, preload=kind.preload
     )
     if kind.device != "cpu":
+        process.leave_launch_cores()
         process.tell("warm", device=worker_device(kind.device))
     return process
 

@@ -14,7 +14,7 @@ import torch
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import NARROW, MathMode, Protocol
-from kernelgauge.errors import MachineError, OutOfDeviceMemory, ReferenceTooLarge
+from kernelgauge.errors import MachineError, OutOfDeviceMemory, ReferenceTooLarge, without_locals
 from kernelgauge.evaluation.admission import PRECISIONS, Admissions, Weighing, precisions
 from kernelgauge.evaluation.bounds import Bounds
 from kernelgauge.evaluation.build import Builder, Built, NeedsDevice, Slot, unlimited
@@ -289,7 +289,7 @@ def _recording(job: Job) -> Iterator[None]:
         with one_thread():
             yield
     except Failure as failure:
-        job.failure = failure
+        job.failure = without_locals(failure)
         job.log = failure.log or job.log
 
 

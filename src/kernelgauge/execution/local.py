@@ -19,7 +19,7 @@ from itertools import islice
 from queue import SimpleQueue
 from typing import Any
 
-from kernelgauge.errors import KernelgaugeError
+from kernelgauge.errors import KernelgaugeError, without_locals
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.execution.lease import Leases
@@ -150,7 +150,7 @@ class LocalExecutor:
                 if isinstance(started, Job) and not self._stopping:
                     self._supervisor.prepare(started, task.on_device)
         except KernelgaugeError as error:
-            return Done(task, error)
+            return Done(task, without_locals(error))
         return Done(task, started)
 
     def _judge(self, done: Done) -> Done:
@@ -162,7 +162,7 @@ class LocalExecutor:
                 if not self._stopping:
                     self._supervisor.judge(done.result)
         except KernelgaugeError as error:
-            return Done(done.task, error)
+            return Done(done.task, without_locals(error))
         finally:
             self._free.put(device)
         return done
