@@ -19,6 +19,7 @@ from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.specimens import problem
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import Done, LocalExecutor, Task
+from kernelgauge.generation.turns import Turns
 from kernelgauge.schema import Candidate
 
 JOBS = 2
@@ -31,6 +32,7 @@ class Watched:
     def __init__(self) -> None:
         self.prepared: list[str] = []
         self.judged: list[str] = []
+        self.on_device = 0
         self.may_judge = threading.Event()
         self.abandoned = threading.Event()
 
@@ -41,8 +43,11 @@ class Watched:
         self.abandoned.set()
         self.may_judge.set()
 
-    def prepare(self, job: Job) -> None:
+    def prepare(self, job: Job, on_device: bool = False) -> None:
         self.prepared.append(job.problem.key)
+        if on_device:
+            self.on_device += 1
+            assert len(self.judged) % (4 * JOBS) == 0, "nothing is timed while others compute on the device"
 
     def judge(self, job: Job) -> None:
         self.may_judge.wait(20)
@@ -113,6 +118,14 @@ def test_what_computes_on_the_device_waits_for_it(tmp_path: Path) -> None:
     assert len(supervisor.prepared) == 2
 
 
+def test_who_computes_on_the_device_does_so_in_waves(tmp_path: Path) -> None:
+    supervisor = Watched()
+    supervisor.may_judge.set()
+    found = list(executor(supervisor, tmp_path).run(tasks(20, on_device=True)))
+    assert len(found) == supervisor.on_device == 20
+    assert not [done.result for done in found if isinstance(done.result, Exception)]
+
+
 def test_a_caller_that_stops_early_ends_all_of_it(tmp_path: Path) -> None:
     supervisor = Watched()
     supervisor.may_judge.set()
@@ -148,3 +161,35 @@ def test_a_fault_of_ours_comes_through(tmp_path: Path, error: type[BaseException
     with pytest.raises(error):
         list(executor(supervisor, tmp_path).run([Task("9/9", 0, fail), *tasks(3)]))
     assert supervisor.abandoned.is_set()
+
+
+def test_who_must_be_alone_waits_for_others_and_keeps_new_ones_waiting() -> None:
+    turns, order = Turns(), list[str]()
+    begun, may_end = threading.Event(), threading.Event()
+
+    def beside() -> None:
+        with turns.together():
+            begun.set()
+            may_end.wait(10)
+            order.append("beside")
+
+    def alone() -> None:
+        with turns.alone():
+            order.append("alone")
+
+    def late() -> None:
+        with turns.together():
+            order.append("late")
+
+    first, second, third = (threading.Thread(target=work, daemon=True) for work in (beside, alone, late))
+    first.start()
+    assert begun.wait(10)
+    second.start()
+    assert comes_true(lambda: turns._alone == 1)
+    third.start()
+    time.sleep(0.1)
+    assert order == []
+    may_end.set()
+    for thread in (first, second, third):
+        thread.join(10)
+    assert order == ["beside", "alone", "late"]

@@ -66,8 +66,8 @@ def test_what_is_not_needed_ends_and_leaves_nothing(zygote: Zygote) -> None:
 def test_on_a_cpu_nothing_is_started_ahead(zygote: Zygote) -> None:
     ahead = Spares(zygote)
     with ahead.take(WORKER):
-        ahead.turn_over("cpu")
-    assert not ahead._kept["cpu"] and not ahead._next
+        ahead.renew("cpu")
+    assert not ahead._kept["cpu"] and not ahead._taken
 
 
 @pytest.mark.gpu
@@ -75,7 +75,7 @@ def test_on_a_gpu_the_next_evaluation_finds_its_processes_started(zygote: Zygote
     ahead = Spares(zygote)
     worker, oracle = kind_of("worker", "cuda:0"), kind_of("oracle", "cuda:0", sealed=False)
     used = [ahead.take(kind) for kind in (worker, worker, oracle)]
-    ahead.turn_over("cuda:0")
+    ahead.renew("cuda:0")
     ahead.settle("cuda:0")
     for process in used:
         process.close()
@@ -83,7 +83,7 @@ def test_on_a_gpu_the_next_evaluation_finds_its_processes_started(zygote: Zygote
     again = [ahead.take(kind) for kind in (worker, oracle)]
     assert {process._pid for process in again} < pids and len(pids) == 3
     assert all(process.device_started for process in again)
-    ahead.turn_over("cuda:0")
+    ahead.renew("cuda:0")
     assert len(ahead._kept["cuda:0"]) == 2, "the second worker was not needed"
     for process in again:
         process.close()

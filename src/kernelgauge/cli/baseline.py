@@ -140,6 +140,7 @@ def _drawn(out: Path, keys: Sequence[str], known: Sequence[Baseline], count: int
 def _judge(contestant: TorchModes, run: Run, rules: Protocol) -> int:
     """Measure what is missing and keep all of it; the number of failures of this machine."""
     from kernelgauge.cli.progress import ModesProgress
+    from kernelgauge.cli.run import usual_jobs
     from kernelgauge.config import Limits
     from kernelgauge.generation.torch_modes import baseline
     from kernelgauge.session import Session
@@ -151,7 +152,8 @@ def _judge(contestant: TorchModes, run: Run, rules: Protocol) -> int:
     with Session(limits=limits) as session:
         try:
             with ModesProgress() as watch:
-                failed = session.run(contestant, run, run.header.problems, protocol=rules, watch=watch)
+                jobs = usual_jobs(contestant, run.header.device)
+                failed = session.run(contestant, run, run.header.problems, protocol=rules, jobs=jobs, watch=watch)
         except KeyboardInterrupt:
             kept = f"{len(run.done())} measurements are kept in {run.path}"
             typer.echo(f"\nkernelgauge: {kept}; the same command goes on where this one stopped", err=True)

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from kernelgauge.generation.contestant import Contestant
     from kernelgauge.store.run import Run
 
+# Compilers of one GPU at a time: each holds a problem's inputs, outputs and parameters there.
+_MOST_ON_DEVICE = 8
+
 Jobs = Annotated[
     int | None,
     typer.Option(
@@ -98,7 +101,7 @@ def _judge(
 
     if run.torn:
         typer.echo(f"kernelgauge: {run.torn}", err=True)
-    jobs = jobs or _usual_jobs(contestant, run.header.device)
+    jobs = jobs or usual_jobs(contestant, run.header.device)
     try:
         with Session() as session, RunProgress() as watch:
             failed = session.run(contestant, run, keys, protocol=protocol, jobs=jobs, again=again, watch=watch)
@@ -114,11 +117,14 @@ def _judge(
         raise MachineError(f"{len(machine)} candidates were not judged; the same command tries them again")
 
 
-def _usual_jobs(contestant: Contestant, device: str) -> int:
-    """On a GPU as many as there are cores, unless each would also compile there itself."""
+def usual_jobs(contestant: Contestant, device: str) -> int:
+    """On a GPU as many as there are cores; fewer if each would also compute there, and take of its memory."""
     from kernelgauge.generation.contestant import on_device
 
-    return 1 if device == "cpu" or on_device(contestant) else len(os.sched_getaffinity(0))
+    cores = len(os.sched_getaffinity(0))
+    if device == "cpu":
+        return 1
+    return min(cores, _MOST_ON_DEVICE) if on_device(contestant) else cores
 
 
 def run(

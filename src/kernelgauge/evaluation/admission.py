@@ -21,7 +21,6 @@ from kernelgauge.errors import ReferenceTooLarge
 from kernelgauge.evaluation.check import Facts, acceptance, prepare, trials
 from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.reference import Reference
-from kernelgauge.evaluation.spares import Spares
 from kernelgauge.schema import Environment, Problem, digest
 
 PRECISIONS = ("tf32", "bfloat16")
@@ -202,20 +201,10 @@ class Admissions:
             partial.rename(path)
             return found
 
-    def trivial(
-        self,
-        problem: Problem,
-        protocol: Protocol,
-        device: str,
-        environment: Environment,
-        spares: Spares | None = None,
-    ) -> tuple[str, ...]:
+    def trivial(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> tuple[str, ...]:
         """Work-skipping answers the protocol would accept on this problem; measured the first time, then remembered.
 
         Where it leaves weak problems out, low precision is among them.
-
-        Args:
-            spares: where to take the reference's processes from.
 
         Raises:
             ProblemError: the reference itself fails.
@@ -223,7 +212,7 @@ class Admissions:
         found = self.known(problem, protocol, device, environment)
         if found is not None:
             return found
-        with Reference(self._zygote, problem, protocol, device, spares) as reference:
+        with Reference(self._zygote, problem, protocol, device) as reference:
             weighing = Weighing(reference, precisions(protocol))
             weighing.all_trials()
             return self.keep(weighing, problem, protocol, device, environment)

@@ -1,7 +1,7 @@
 """Processes started ahead for the next evaluation on a GPU: starting the device takes longer than many evaluations.
 
 A spare has run nothing but our own code: it is forked, sealed, and has started its device and the libraries most
-models use, while the evaluation before it was opened and checked. It is not started beside timed calls: their median
+models use, while the candidate before was checked. It is not started beside timed calls: their median
 stays, but they scatter more, and so more are needed.
 """
 
@@ -74,44 +74,42 @@ def await_device(process: WorkerProcess, device: str, seconds: float) -> None:
     process.device_started = True
 
 
-_Kept = list[tuple[Kind, Future[WorkerProcess]]]
-
-
 class Spares:
     """On each GPU, as many processes of each kind as the evaluation before has used."""
 
     def __init__(self, zygote: Zygote):
         self._zygote = zygote
-        self._kept: dict[str, _Kept] = defaultdict(list)
-        self._next: dict[str, _Kept] = defaultdict(list)
+        self._kept: dict[str, list[tuple[Kind, Future[WorkerProcess]]]] = defaultdict(list)
+        self._taken: dict[str, list[Kind]] = defaultdict(list)
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(3, thread_name_prefix="kernelgauge-spares")
 
     def take(self, kind: Kind) -> WorkerProcess:
-        """A process of this kind that nobody has used, started now if there is none; on a GPU another is started too.
+        """A process of this kind that nobody has used, started now if there is none.
 
         Raises:
             MachineError: it cannot be started.
         """
         with self._lock:
+            self._taken[kind.device].append(kind)
             kept = self._kept[kind.device]
             place = next((place for place, (other, _) in enumerate(kept) if other == kind), None)
             found = kept.pop(place)[1] if place is not None else None
-        process = _alive(found) or started(self._zygote, kind)
-        if kind.device != "cpu":
-            with self._lock:
-                self._next[kind.device].append((kind, self._pool.submit(started, self._zygote, kind)))
-        return process
+        return _alive(found) or started(self._zygote, kind)
 
-    def turn_over(self, device: str) -> None:
-        """What was started since the last time is for the next evaluation; what nobody took, or has no room, ends."""
+    def renew(self, device: str) -> None:
+        """Start what was taken on a GPU since the last time once more, and end what nobody took; waits for nothing.
+
+        To be called once an evaluation is open: the driver starts one process after the other.
+        """
+        with self._lock:
+            wanted = self._taken.pop(device, [])
         if device == "cpu":
             return
-        with self._lock:
-            unused, self._kept[device] = self._kept[device], self._next.pop(device, [])
-        _end(unused)
-        if torch.cuda.mem_get_info(device_index(device))[0] < _ROOM:
-            self.let_go(device)
+        self.let_go(device)
+        if torch.cuda.mem_get_info(device_index(device))[0] > _ROOM:
+            with self._lock:
+                self._kept[device] = [(kind, self._pool.submit(started, self._zygote, kind)) for kind in wanted]
 
     def settle(self, device: str) -> None:
         """Wait until the unused processes of a device have started it, so that nothing of that is timed."""
@@ -122,12 +120,15 @@ class Spares:
     def let_go(self, device: str) -> None:
         """End the unused processes of a device: they hold memory that somebody needs."""
         with self._lock:
-            unused = self._kept.pop(device, []) + self._next.pop(device, [])
-        _end(unused)
+            unused = self._kept.pop(device, [])
+        for _, future in unused:
+            if not future.cancel():
+                with contextlib.suppress(MachineError):  # it was never born
+                    future.result().close()
 
     def close(self) -> None:
         """End every unused process."""
-        for device in {*self._kept, *self._next}:
+        for device in list(self._kept):
             self.let_go(device)
 
 
@@ -140,10 +141,3 @@ def _alive(found: Future[WorkerProcess] | None) -> WorkerProcess | None:
         process.close()
         return None
     return process
-
-
-def _end(unused: _Kept) -> None:
-    for _, future in unused:
-        if not future.cancel():
-            with contextlib.suppress(MachineError):  # it was never born
-                future.result().close()

@@ -62,10 +62,13 @@ class Supervisor:
         """End the processes that were started for evaluations to come."""
         self._spares.close()
 
-    def prepare(self, job: Job) -> None:
+    def prepare(self, job: Job, on_device: bool = False) -> None:
         """What may run beside others: build, where that needs no GPU, and on a CPU admit and check.
 
         What the candidate does wrong ends up in `job.failure`.
+
+        Args:
+            on_device: nothing is timed on the GPU meanwhile, and the candidate is no stranger's: it may build there.
 
         Raises:
             ProblemError: the reference itself fails.
@@ -73,9 +76,9 @@ class Supervisor:
         """
         on_gpu = job.device != "cpu"
         with _recording(job):
-            if not on_gpu or backend_named(job.candidate.backend).builds_on_host:
+            if not on_gpu or on_device or backend_named(job.candidate.backend).builds_on_host:
                 with contextlib.suppress(NeedsDevice):
-                    _retried(lambda: self._build(job, hidden=on_gpu))
+                    self._build_beside_others(job, hidden=on_gpu and not on_device)
             with job.stage("bound"):
                 self._bounds.foresee(*_asked(job))
             if not on_gpu:
@@ -106,8 +109,7 @@ class Supervisor:
 
     def trivial(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> tuple[str, ...]:
         """Work-skipping answers this protocol would accept on this problem; see `Admissions`."""
-        found = self._admissions.trivial(problem, protocol, device, environment, self._spares)
-        return _with_recorded(problem, protocol, found)
+        return _with_recorded(problem, protocol, self._admissions.trivial(problem, protocol, device, environment))
 
     def _admit(self, job: Job) -> None:
         """Learn whether the problem counts, where no check of this candidate has got so far."""
@@ -128,6 +130,14 @@ class Supervisor:
         with job.stage("build"):
             built = self._builder.build(job.candidate, job.device, hidden)
         job.build_dir, job.log, job.built = built.folder, built.log, True
+
+    def _build_beside_others(self, job: Job, hidden: bool) -> None:
+        try:
+            _retried(lambda: self._build(job, hidden))
+        except Failure as failure:
+            if failure.outcome is not Outcome.OUT_OF_MEMORY or job.device == "cpu" or hidden:
+                raise
+            # Alone on the GPU it may fit: it is built when it is judged.
 
     @contextlib.contextmanager
     def _both_sides(self, job: Job) -> Iterator[tuple[Reference, Side]]:
@@ -171,7 +181,7 @@ class Supervisor:
             reference.open()
             candidate.start()
             open_candidate(reference)
-        self._spares.turn_over(job.device)
+        self._spares.renew(job.device)
         job.walls = candidate.process.walls
         try:
             candidate.attach(reference.master.size, reference.expected)

@@ -5,7 +5,8 @@ lease; then the CPU is leased alone, and the wave's survivors are timed one afte
 ours runs there. So the number of jobs changes how long a run takes, not what it measures.
 
 On a GPU nothing waits for a wave: while each device judges one candidate under its own lease, the next ones are
-generated and built, at low priority, on cores that launch no kernels, in processes that see no device.
+generated and built, at low priority, on cores that launch no kernels, in processes that see no device. Only where
+the contestant itself computes on the device, there are waves as well.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Task:
     sample: int
     start: Start
     on_device: bool = False
-    """Whether `start` computes on the device."""
+    """Whether `start` or the build computes on the device."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class LocalExecutor:
             stage: told in a word what is going on, for a progress display.
         """
         self._supervisor.resume()
-        if self._devices == ["cpu"]:
+        if self._devices == ["cpu"] or any(task.on_device for task in tasks):
             return self._in_waves(iter(tasks), stage)
         stage("build, check and time")
         return self._overlapped(iter(tasks))
@@ -88,15 +89,16 @@ class LocalExecutor:
     def _in_waves(self, waiting: Iterator[Task], stage: Callable[[str], None]) -> Iterator[Done]:
         while wave := list(islice(waiting, _AHEAD_PER_JOB * self._jobs)):
             built: list[Done] = []
-            stage("build and check")
+            on_gpu = self._devices != ["cpu"]
+            stage("build" if on_gpu else "build and check")
             for done in self._pooled(self._prepare, wave, self._jobs):
-                if isinstance(done.result, Job) and done.result.failure is None:
+                if isinstance(done.result, Job) and (on_gpu or done.result.failure is None):
                     built.append(done)
                 else:
                     yield done
             if built:
-                stage("time")
-                yield from self._pooled(self._judge, built, 1)
+                stage("check and time" if on_gpu else "time")
+                yield from self._pooled(self._judge, built, len(self._devices))
 
     def _pooled(self, work: Callable[[Any], Done], items: Sequence[Any], threads: int) -> Iterator[Done]:
         """Results of `work` on every item as they come."""
@@ -145,10 +147,8 @@ class LocalExecutor:
                     for device in self._devices:
                         held.enter_context(self._leases.shared(device))
                 started = task.start()
-                if self._devices != ["cpu"]:
-                    held.close()
                 if isinstance(started, Job) and not self._stopping:
-                    self._supervisor.prepare(started)
+                    self._supervisor.prepare(started, task.on_device)
         except KernelgaugeError as error:
             return Done(task, error)
         return Done(task, started)

@@ -31,5 +31,8 @@ class Contestant(Protocol):
 
 
 def on_device(contestant: Contestant) -> bool:
-    """Whether its `complete` computes on the device, where nothing may be timed then: its attribute `on_device`."""
+    """Whether its `complete`, or a build of its candidates, computes on the device: its attribute `on_device`.
+
+    Nothing is timed there meanwhile, and its candidates are trusted with the device while others build there.
+    """
     return bool(getattr(contestant, "on_device", False))

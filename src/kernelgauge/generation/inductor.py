@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kernelgauge.errors import MachineError, UsageError
+from kernelgauge.generation.turns import Turns
 from kernelgauge.schema import Candidate, NoCandidate, Problem
 
 BACKENDS = {"cpu": "cpp", "cuda": "triton"}
@@ -24,6 +25,10 @@ BACKENDS = {"cpu": "cpp", "cuda": "triton"}
 
 TAIL = 2000
 """Characters of the compiler's output that are kept where it failed."""
+
+# Compiles of this process on one GPU: beside others the memory may not suffice.
+_TURNS = Turns()
+_NO_ROOM = "OutOfMemoryError"
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,11 @@ class Inductor:
             "device": device,
             "threads": self.threads,
         }
-        answer = self._ask(json.dumps(request))
+        with _TURNS.together():
+            answer = self._ask(json.dumps(request))
+        if answer.get("reason", "").startswith(_NO_ROOM):
+            with _TURNS.alone():
+                answer = self._ask(json.dumps(request))
         if reason := answer.get("reason"):
             return NoCandidate(problem=problem.key, contestant=self.name, sample=sample, reason=reason)
         return Candidate(

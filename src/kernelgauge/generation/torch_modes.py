@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kernelgauge.config import MathMode
 from kernelgauge.schema import MODES, Baseline, Candidate, Evaluation, Mode, Problem
@@ -87,6 +88,8 @@ class TorchModes:
     modes: Sequence[Mode]
     math: MathMode
     threads: int
+
+    on_device: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
