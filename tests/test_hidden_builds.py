@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -13,6 +17,9 @@ from kernelgauge.evaluation.job import Job
 from kernelgauge.hardware import environment
 from kernelgauge.schema import Candidate, Outcome, Problem
 from kernelgauge.session import Session
+from kernelgauge.store.run import Run
+
+CANDIDATES = Path(__file__).parent.parent / "benchmarks" / "cuda_candidates"
 
 needs_nvcc = pytest.mark.skipif(
     backend_named("cuda").cannot_build() is not None, reason=backend_named("cuda").cannot_build() or ""
@@ -171,3 +178,25 @@ def test_a_candidate_that_asks_for_the_gpu_passes_there(session: Session) -> Non
     asking = EXTENSION.replace("kernels =", "assert torch.cuda.is_available()\nkernels =", 1)
     record = session.evaluate(problem, asking, device="cuda", timed=False)
     assert record.passed, record.reason
+
+
+@pytest.mark.gpu
+def test_a_run_builds_the_next_candidates_while_it_judges(tmp_path: Path) -> None:
+    """One of four asks for the GPU as it is imported, one does not compile; every one gets its record."""
+    answers = tmp_path / "answers"
+    answers.mkdir()
+    candidates = {
+        "19_relu": "",
+        "22_tanh": "",
+        "26_gelu": "torch.cuda.synchronize()\n",
+        "29_softplus": "no_such_name\n",
+    }
+    for number, (name, more) in enumerate(candidates.items()):
+        source = (CANDIDATES / "level1" / f"{name}.py").read_text()
+        (answers / f"1_{name}.py").write_text(f"{source}\n# build {number} of this run\n{more}")
+    out = tmp_path / "run"
+    command = [sys.executable, "-m", "kernelgauge", "run", "--contestant", f"folder:{answers}", "--device", "cuda"]
+    subprocess.run([*command, "--sizes", "medium", "--out", str(out)], check=True)
+    outcomes = {record.problem: record.outcome for record in Run.read(out).evaluations()}
+    passed = dict.fromkeys(("1/19", "1/22", "1/26"), Outcome.PASSED)
+    assert outcomes == passed | {"1/29": Outcome.LOAD_FAILED}

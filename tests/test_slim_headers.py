@@ -284,6 +284,11 @@ def test_a_candidate_cannot_take_the_other_route_for_a_failure(
             cpp_extension.load_inline("n", "int f();", functions=["f"])
         except BaseException:
             pass
+    with pytest.raises(OtherRoute, match="use_pch"), capturing(tmp_path, compiler):
+        try:
+            cpp_extension.load_inline("n", "int f();", functions=["f"], use_pch=True)
+        except BaseException as error:
+            raise ImportError("no kernels here") from error
 
 
 @needs_compiler

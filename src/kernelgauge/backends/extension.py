@@ -103,7 +103,7 @@ class _Captured:
         self._slim = Path(slim) if slim else None
         self.gave_up: list[OtherRoute] = []
         self.slim = 0
-        """Extensions built with slim headers."""
+        """Extensions begun with slim headers."""
 
     def load_inline(self, *positional: Any, **keywords: Any) -> Any:
         call = dict(_INLINE.bind(*positional, **keywords).arguments)
@@ -189,9 +189,10 @@ def capturing(build_dir: Path | None, inline: Compile | None = None, files: Comp
     try:
         yield
     except BaseException as error:
-        if captured.slim and not isinstance(error, CompiledOnly | OtherRoute):
-            raise OtherRoute(f"after slim builds: {error}") from error
-        raise
+        if captured.slim and not isinstance(error, CompiledOnly):
+            captured.gave_up.append(OtherRoute(f"after slim builds: {error}"))
+        if not captured.gave_up:
+            raise
     finally:
         cpp_extension.load_inline, cpp_extension.load = originals
     if captured.gave_up:

@@ -27,6 +27,8 @@ def parts(build_dir: Path) -> list[Part]:
     """The parts of a build in the order of their names; what cannot be read is left out."""
     found = []
     for path in build_dir.glob(f"*/*/{NOTE}"):
+        if not path.is_file():  # a pipe, say, which nobody would ever write to
+            continue
         try:
             with path.open("rb") as note:
                 found.append(Part.model_validate_json(note.read(_LARGEST_NOTE)))

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from kernelgauge.hardware import first_line, release_of
-from kernelgauge.kernels.toolkit import architecture, architectures, cuda_home
+from kernelgauge.kernels.toolkit import architecture, cuda_home
 
 # What PyTorch gives nvcc beside the standard and the architecture, in every version since 2.0.
 _NVCC_FLAGS = (
@@ -71,11 +71,8 @@ def host_command() -> list[str]:
     return ["c++", "-DTORCH_API_INCLUDE_EXTENSION_H", *folders, "-fPIC", f"-std={standard()}"]
 
 
-def nvcc_command(flags: tuple[str, ...] = ()) -> list[str]:
-    """PyTorch's compiler call for `cuda.cu`, without name, source and output.
-
-    Args:
-        flags: the candidate's own; one with `arch` in it replaces the evaluator's architecture, as in PyTorch's.
+def nvcc_command() -> list[str]:
+    """PyTorch's compiler call for `cuda.cu`, without name, source, output and the candidate's own flags.
 
     Raises:
         RuntimeError: there is no nvcc.
@@ -84,14 +81,10 @@ def nvcc_command(flags: tuple[str, ...] = ()) -> list[str]:
     if home is None:
         raise RuntimeError("nvcc is not installed")
     folders = [part for folder in include_folders(cuda=True) for part in ("-isystem", str(folder))]
-    own = [] if any("arch" in flag for flag in flags) else _architecture_flags()
-    own += [] if any(flag.startswith("-std=") for flag in flags) else [f"-std={standard()}"]
     # A header that only a PyTorch with CUDA brings.
     configured = (torch_folder() / "include/c10/cuda/impl/cuda_cmake_macros.h").exists()
-    own += [] if configured else ["-DC10_CUDA_NO_CMAKE_CONFIGURE_FILE"]
+    own = [] if configured else ["-DC10_CUDA_NO_CMAKE_CONFIGURE_FILE"]
+    number = architecture().replace(".", "")
+    target = f"-gencode=arch=compute_{number},code=sm_{number}"
     fixed = ["-DTORCH_API_INCLUDE_EXTENSION_H", *folders, *_NVCC_FLAGS, "--compiler-options", "-fPIC"]
-    return [str(home / "bin" / "nvcc"), *fixed, *own, *flags]
-
-
-def _architecture_flags() -> list[str]:
-    return [f"-gencode=arch=compute_{number},code=sm_{number}" for number in architectures()]
+    return [str(home / "bin" / "nvcc"), *fixed, target, f"-std={standard()}", *own]

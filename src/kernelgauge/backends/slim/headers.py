@@ -19,6 +19,7 @@ from pathlib import Path
 from kernelgauge.backends import toolchain
 from kernelgauge.backends.base import search_path
 from kernelgauge.backends.slim.declarations import Declared, declarations
+from kernelgauge.errors import MachineError
 from kernelgauge.kernels.toolkit import cuda_home
 
 CANDIDATE_HEADER = "kernelgauge_candidate.h"
@@ -48,6 +49,7 @@ def make(folder: Path) -> None:
 
     Raises:
         RuntimeError: a compiler refused, with what it printed; PyTorch's headers are not as known then.
+        MachineError: a compiler was killed.
     """
     headers = _write_headers(folder / "include")
     levels = ["host", "cuda", "cuda+python"] if cuda_home() else ["host"]
@@ -207,6 +209,8 @@ def _run(command: list[str]) -> str:
     """What a compiler prints, in the environment that sealed builds have."""
     environment = {"PATH": search_path(), "LANG": "C.UTF-8"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode < 0:
+        raise MachineError(f"{command[0]} was killed while slim headers were made")
     if done.returncode:
         raise RuntimeError(f"{' '.join(command[:2])} ... refused slim headers:\n{done.stderr[-2000:]}")
     return done.stdout

@@ -22,6 +22,7 @@ _KNOWN = {
     "with_pytorch_error_handling",
     "no_implicit_headers",
 }
+_CUDA_SUFFIXES = (".cu", ".cuh")
 _HOST_PREAMBLE = "#include <torch/extension.h>\n"
 _CUDA_PREAMBLE = "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
 
@@ -59,8 +60,10 @@ def slimmed(call: dict[str, Any], slim: Path, folder: Path) -> dict[str, Any]:
 def _sources(call: dict[str, Any]) -> tuple[list[str], list[str]]:
     """The texts that the host compiler and nvcc get, as PyTorch will write them."""
     if "sources" in call:
-        texts = [(Path(name), Path(name).read_text(errors="replace")) for name in call["sources"]]
-        return [t for path, t in texts if path.suffix != ".cu"], [t for path, t in texts if path.suffix == ".cu"]
+        texts = [
+            (Path(name).suffix in _CUDA_SUFFIXES, Path(name).read_text(errors="replace")) for name in call["sources"]
+        ]
+        return [text for cuda, text in texts if not cuda], [text for cuda, text in texts if cuda]
     bare = call.get("no_implicit_headers")
     bindings = " ".join([*_listed(call.get("functions")), "PYBIND11_MODULE"] if call.get("functions") else [])
     host = ("" if bare else _HOST_PREAMBLE) + "\n".join([*_listed(call["cpp_sources"]), bindings])
