@@ -23,6 +23,7 @@ from kernelgauge.evaluation.admission import Admissions
 from kernelgauge.evaluation.bounds import Bounds
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.evaluation.memory_fit import MemoryFit
 from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.schema import Candidate
 from kernelgauge.session import Session
@@ -268,9 +269,9 @@ def test_second_build_starts_no_process(session: Session, monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "executable", "/nonexistent")
     cache = session.settings.cache
     zygote = Zygote(session.settings)
-    supervisor = Supervisor(
-        zygote, BuildCache(cache / "builds"), Admissions(zygote, cache / "admissions"), Bounds(zygote, cache)
-    )
+    bounds = Bounds(zygote, cache)
+    builds, admissions = BuildCache(cache / "builds"), Admissions(zygote, cache / "admissions")
+    supervisor = Supervisor(zygote, builds, admissions, bounds, MemoryFit(bounds, None))
     found = supervisor.build(named(40, 50), "cpu")
     assert (found.folder, found.made, found.log) == (first.folder, False, "")
     with pytest.raises(MachineError, match="/nonexistent"):

@@ -226,6 +226,8 @@ class Limits(Record):
     """Private memory of a CPU worker; None: half of the machine."""
     file_gb: float = 2.0
     """Largest file a worker may write."""
+    gpu_memory_gb: float | None = Field(default=None, gt=0)
+    """Memory of the GPU for everything that judges one candidate together; None: all that the device has."""
 
 
 class Settings(Record):

@@ -3,7 +3,7 @@
     KernelgaugeError
     ├── UsageError            the caller asked for something that cannot be (exit code 2)
     │   ├── ProblemError      unknown or malformed problem
-    │   │   └── ReferenceTooLarge   the reference does not fit the device's memory
+    │   │   └── ReferenceTooLarge   judging it does not fit the device's memory
     │   ├── CandidateError    a candidate file that cannot be read at all
     │   ├── BackendMissing    the backend cannot run on this machine
     │   └── StoreError        a run folder that cannot be read or written
@@ -34,7 +34,16 @@ class ProblemError(UsageError):
 
 
 class ReferenceTooLarge(ProblemError):
-    """The reference, or its float64 oracle, does not fit the memory of the device."""
+    """What judging takes, the reference with its float64 oracle and a copy of it, does not fit the device's memory.
+
+    Args:
+        needed_gb: what it takes at the least, where shapes say so.
+        available_gb: what there is.
+    """
+
+    def __init__(self, message: str, needed_gb: float | None = None, available_gb: float | None = None):
+        super().__init__(message)
+        self.needed_gb, self.available_gb = needed_gb, available_gb
 
 
 class CandidateError(UsageError):

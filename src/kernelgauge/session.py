@@ -12,12 +12,21 @@ from typing import TYPE_CHECKING, Any
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named, detect
 from kernelgauge.config import Limits, MathMode, Protocol, load_protocol, load_settings
-from kernelgauge.errors import BackendMissing, CandidateError, KernelgaugeError, ProblemError, StoreError, UsageError
+from kernelgauge.errors import (
+    BackendMissing,
+    CandidateError,
+    KernelgaugeError,
+    ProblemError,
+    ReferenceTooLarge,
+    StoreError,
+    UsageError,
+)
 from kernelgauge.evaluation import examination
 from kernelgauge.evaluation.admission import Admissions, Weighed, weigh
 from kernelgauge.evaluation.bounds import Bounds
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.evaluation.memory_fit import MemoryFit
 from kernelgauge.evaluation.profiling import Profiler
 from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.execution.build_pool import BuildPool
@@ -26,7 +35,18 @@ from kernelgauge.execution.local import Done, LocalExecutor, Task, devices_of
 from kernelgauge.generation.contestant import Contestant, on_device
 from kernelgauge.hardware import environment
 from kernelgauge.problems.loader import load_problem, sizes_within
-from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Peaks, Problem, Profile, RunHeader, Sizes, Work
+from kernelgauge.schema import (
+    Candidate,
+    Evaluation,
+    NoCandidate,
+    Peaks,
+    Problem,
+    Profile,
+    RunHeader,
+    Sizes,
+    TooLarge,
+    Work,
+)
 from kernelgauge.store.baselines import Baselines
 from kernelgauge.timing import peaks
 from kernelgauge.timing.baselines import compared
@@ -52,8 +72,9 @@ class Session:
         cache = self.settings.cache
         admissions = Admissions(self._zygote, cache / "admissions")
         self.bounds = Bounds(self._zygote, cache)
-        builds = BuildCache(cache / "builds")
-        self.supervisor = Supervisor(self._zygote, builds, admissions, self.bounds, BuildPool().slot)
+        self.memory = MemoryFit(self.bounds, self.settings.limits.gpu_memory_gb)
+        builds, slot = BuildCache(cache / "builds"), BuildPool().slot
+        self.supervisor = Supervisor(self._zygote, builds, admissions, self.bounds, self.memory, slot)
         self.leases = Leases(self.settings.cache / "locks")
         self.baselines = Baselines(self.settings.cache / "baselines")
 
@@ -94,6 +115,7 @@ class Session:
             problem = load_problem(problem, sizes=sizes)
         rules = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
         job = self.job(problem, _candidate(problem, source, backend), rules, device)
+        self.memory.check(problem, rules, device, self.environment)
         with self.leases.shared(device) if device == "cpu" else nullcontext():
             self.supervisor.prepare(job)
         if timed or device != "cpu":
@@ -126,7 +148,7 @@ class Session:
         candidate = None if source is None else _candidate(problem, source, backend)
         _check_backend(problem, candidate.backend if candidate else "torch", device)
         profiler = Profiler(self._zygote, self.supervisor.build, device, self.environment, counters, sealed)
-        with self.leases.exclusive(device):
+        with self.leases.exclusive(device), self.memory.capped(device):
             return profiler.profile(problem, candidate)
 
     def describe(self, problem: Problem) -> dict[str, Any]:
@@ -177,9 +199,11 @@ class Session:
 
         What the run already holds is skipped, unless `again`. Device and sizes are those of the run's header.
 
+        A problem that does not fit the device's memory is recorded as such, and tried again in the next call.
+
         Returns:
-            The tasks that ended in an error of ours or of the problem's: nothing is recorded for those, so the same
-            call tries them again.
+            The tasks that ended in another error of ours or of the problem's: nothing is recorded for those, so the
+            same call tries them again.
 
         Raises:
             UsageError: a problem that the run holds records of has another text by now.
@@ -212,6 +236,10 @@ class Session:
                     continue
                 run.append_skip(skip)
                 watch.skipped(skip)
+            elif isinstance(result, ReferenceTooLarge):
+                too_large = _too_large(done.task, result, header)
+                run.append_too_large(too_large)
+                watch.too_large(too_large)
             else:
                 failed.append(done)
                 watch.failed(done)
@@ -221,6 +249,7 @@ class Session:
         self, contestant: Contestant, key: str, sample: int, header: RunHeader, protocol: Protocol
     ) -> Job | NoCandidate:
         problem = load_problem(key, sizes=sizes_within(key, header.sizes))
+        self.memory.check(problem, protocol, header.device, self.environment)  # an answer may cost money
         answer = contestant.complete(problem, sample, header.device)
         if isinstance(answer, NoCandidate):
             return answer.model_copy(update={"level": problem.level})
@@ -271,6 +300,18 @@ def _check_backend(problem: Problem, backend: str, device: str) -> None:
         raise BackendMissing(f"problem {problem.key}: {reason}")
 
 
+def _too_large(task: Task, error: ReferenceTooLarge, header: RunHeader) -> TooLarge:
+    problem = load_problem(task.problem, sizes=sizes_within(task.problem, header.sizes))
+    return TooLarge(
+        problem=problem.key,
+        level=problem.level,
+        sizes=problem.sizes,
+        needed_gb=error.needed_gb,
+        available_gb=error.available_gb,
+        reason=str(error),
+    )
+
+
 def _check_same_texts(run: Run) -> None:
     """One score must not mix what a suite was with what it has been replaced by."""
     for record in run.latest():
@@ -298,6 +339,9 @@ class Watch:
 
     def skipped(self, skip: NoCandidate) -> None:
         """The contestant had no answer."""
+
+    def too_large(self, found: TooLarge) -> None:
+        """A problem does not fit the device's memory: it is left out, whoever answers it."""
 
     def failed(self, done: Done) -> None:
         """A task ended in an error that is not the candidate's."""

@@ -14,13 +14,16 @@ from kernelgauge import __version__
 from kernelgauge.cli.options import (
     AsJson,
     DeviceName,
+    GpuMemoryGb,
     MathName,
     ProtocolName,
     SizesName,
     SuiteName,
     chosen_device,
+    chosen_gpu_memory,
     chosen_rules,
     chosen_suite,
+    command_line,
     parse_levels,
     parse_names,
     sizes_of_run,
@@ -59,6 +62,7 @@ def measure(
     device: DeviceName = None,
     protocol: ProtocolName = "strict",
     math: MathName = None,
+    gpu_memory: GpuMemoryGb = None,
 ) -> None:
     """Measure PyTorch's modes against eager; later evaluations here then say their speedup over the fastest."""
     if context.invoked_subcommand:
@@ -89,6 +93,8 @@ def measure(
         protocol=rules.name,
         protocol_digest=rules.digest,
         math=rules.agreement.math,
+        gpu_memory_gb=chosen_gpu_memory(gpu_memory, where),
+        command=command_line(),
     )
     before: list[Baseline] = []
     if recheck:
@@ -148,7 +154,7 @@ def _judge(contestant: TorchModes, run: Run, rules: Protocol) -> int:
 
     if run.torn:
         typer.echo(f"kernelgauge: {run.torn}", err=True)
-    limits = Limits(build_seconds=_BUILD_SECONDS, call_seconds=_CALL_SECONDS)
+    limits = Limits(build_seconds=_BUILD_SECONDS, call_seconds=_CALL_SECONDS, gpu_memory_gb=run.header.gpu_memory_gb)
     with Session(limits=limits) as session:
         try:
             with ModesProgress() as watch:

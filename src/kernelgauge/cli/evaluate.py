@@ -13,12 +13,14 @@ from kernelgauge.cli.options import (
     AsJson,
     BackendName,
     DeviceName,
+    GpuMemoryGb,
     MathName,
     PrecisionName,
     ProtocolName,
     SizesName,
     TimingMethod,
     chosen_device,
+    chosen_gpu_memory,
     chosen_rules,
     chosen_sizes,
 )
@@ -35,6 +37,7 @@ def evaluate(
     math: MathName = None,
     precision: PrecisionName = None,
     timing_method: TimingMethod = None,
+    gpu_memory: GpuMemoryGb = None,
     time: Annotated[bool, typer.Option(help="Time a candidate that is right.")] = True,
     as_json: AsJson = False,
 ) -> None:
@@ -48,9 +51,11 @@ def evaluate(
     source = standard_input() if str(file) == "-" else read_source(file)
     # These bring torch: a wrong name or file is refused seconds before that.
     from kernelgauge.cli.progress import working
+    from kernelgauge.config import Limits
     from kernelgauge.session import Session
 
-    with Session() as session, working(f"judging {file.name} against {found.key} {found.name}"):
+    limits = Limits(gpu_memory_gb=chosen_gpu_memory(gpu_memory, where))
+    with Session(limits=limits) as session, working(f"judging {file.name} against {found.key} {found.name}"):
         record = session.evaluate(found, source, backend=backend, protocol=rules, device=where, timed=time)
     if as_json:
         typer.echo(json.dumps(record.summary()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -75,6 +77,15 @@ TimingMethod = Annotated[
     typer.Option(
         "--timing-method",
         help="host_time, cuda_event, cuda_graph, queued_event; with v0.1 also do_bench, do_bench_impl, cupti.",
+    ),
+]
+GpuMemoryGb = Annotated[
+    float | None,
+    typer.Option(
+        "--gpu-memory",
+        min=0.1,
+        metavar="GB",
+        help="Judge as on a GPU with so much memory; default: all it has. Holds the rest back meanwhile.",
     ),
 ]
 SuiteName = Annotated[
@@ -153,6 +164,18 @@ def _check_timer(name: str, device: str, rules: Protocol) -> None:
             f"timer {name!r} needs many calls on one set of inputs, and protocol {rules.name} draws new ones for "
             "each: use --protocol v0.1"
         )
+
+
+def command_line() -> str:
+    """The command under way, as a shell would take it again."""
+    return shlex.join(["kernelgauge", *sys.argv[1:]])
+
+
+def chosen_gpu_memory(gpu_memory: float | None, device: str) -> float | None:
+    """The cap asked for; raises UsageError where there is no GPU's memory to cap."""
+    if gpu_memory is not None and device == "cpu":
+        raise UsageError("--gpu-memory goes with --device cuda: on a CPU there is no such memory to limit")
+    return gpu_memory
 
 
 def chosen_suite(suite: str | None, names: Sequence[str] | None = None) -> str | None:

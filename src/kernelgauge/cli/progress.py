@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from kernelgauge.cli.verdict import headline
 from kernelgauge.execution.local import Done
-from kernelgauge.schema import MODES, Evaluation, NoCandidate
+from kernelgauge.schema import MODES, Evaluation, NoCandidate, TooLarge
 from kernelgauge.session import Watch
 
 
@@ -76,6 +76,10 @@ class RunProgress(Watch):
         reason = skip.reason.strip().splitlines()[0] if skip.reason.strip() else "no reason given"
         self._line(f"{skip.problem:>6}  no candidate: ", reason)
         self._count("no candidate")
+
+    def too_large(self, found: TooLarge) -> None:
+        self._line(f"{found.problem:>6}  left out: ", found.reason)
+        self._count("too large")
 
     def failed(self, done: Done) -> None:
         self._line(f"{done.task.problem:>6}  not judged: ", str(done.result))

@@ -14,6 +14,7 @@ from kernelgauge.cli.options import (
     BackendName,
     DeviceName,
     DeviceOption,
+    GpuMemoryGb,
     MathName,
     MathOption,
     PrecisionName,
@@ -23,8 +24,10 @@ from kernelgauge.cli.options import (
     SuiteName,
     TimingMethod,
     chosen_device,
+    chosen_gpu_memory,
     chosen_rules,
     chosen_suite,
+    command_line,
     parse_levels,
     parse_names,
     sizes_of_run,
@@ -95,6 +98,7 @@ def _judge(
     contestant: Contestant, run: Run, keys: list[str], protocol: Protocol, jobs: int | None, again: bool
 ) -> None:
     from kernelgauge.cli.progress import RunProgress
+    from kernelgauge.config import Limits
     from kernelgauge.report.scores import score_run
     from kernelgauge.report.terminal import show
     from kernelgauge.session import Session
@@ -103,7 +107,8 @@ def _judge(
         typer.echo(f"kernelgauge: {run.torn}", err=True)
     jobs = jobs or usual_jobs(contestant, run.header.device)
     try:
-        with Session() as session, RunProgress() as watch:
+        limits = Limits(gpu_memory_gb=run.header.gpu_memory_gb)
+        with Session(limits=limits) as session, RunProgress() as watch:
             failed = session.run(contestant, run, keys, protocol=protocol, jobs=jobs, again=again, watch=watch)
     except KeyboardInterrupt:
         count = len(run.done())
@@ -141,6 +146,7 @@ def run(
     math: MathName = None,
     precision: PrecisionName = None,
     timing_method: TimingMethod = None,
+    gpu_memory: GpuMemoryGb = None,
     jobs: Jobs = None,
 ) -> None:
     """Judge a contestant on a part of the suite and keep every record. Ctrl-C loses nothing that was finished."""
@@ -170,6 +176,8 @@ def run(
         protocol=rules.name,
         protocol_digest=rules.digest,
         math=rules.agreement.math,
+        gpu_memory_gb=chosen_gpu_memory(gpu_memory, where),
+        command=command_line(),
     )
     with Run.create_or_resume(out, header) as store:
         _judge(who, store, keys, rules, jobs, again=False)
@@ -188,6 +196,7 @@ def reeval(
     math: MathName = None,
     precision: PrecisionName = None,
     timing_method: TimingMethod = None,
+    gpu_memory: GpuMemoryGb = None,
     jobs: Jobs = None,
 ) -> None:
     """Judge the stored candidates of a run again: same rules, or other ones into a new folder."""
@@ -220,12 +229,14 @@ def reeval(
             "protocol": rules.name,
             "protocol_digest": rules.digest,
             "math": rules.agreement.math,
+            "gpu_memory_gb": chosen_gpu_memory(gpu_memory, where) or source.header.gpu_memory_gb,
+            "command": command_line(),
         }
     )
     if out is None:
         changed = [
             name
-            for name in ("sizes", "device", "protocol_digest")
+            for name in ("sizes", "device", "protocol_digest", "gpu_memory_gb")
             if getattr(header, name) != getattr(source.header, name)
         ]
         if changed:

@@ -68,6 +68,8 @@ def show(record: Evaluation) -> None:
     if record.trivial:
         weak = f"would accept {', '.join(record.trivial)}"
         table.add_row("weak problem", weak if record.counts else f"{weak}: not counted in scores")
+    if record.gpu_memory:
+        table.add_row("GPU memory", record.gpu_memory.line)
     missing = {"network", "pid", "ipc", "mount", "files", "limits"} - set(record.isolation)
     if missing and record.isolation:
         table.add_row("isolation", f"this platform lacks: {', '.join(sorted(missing))}")

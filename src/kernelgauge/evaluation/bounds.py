@@ -8,11 +8,13 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from kernelgauge.backends.cache import locked
 from kernelgauge.checks.bound import bound, faster_than_memory
+from kernelgauge.checks.memory import Call
 from kernelgauge.config import MathMode
 from kernelgauge.errors import ProblemError
 from kernelgauge.evaluation import examination
@@ -43,13 +45,19 @@ class Bounds:
         Raises:
             ProblemError: the problem's own code fails, or has operators that know no shapes without values.
         """
+        found = self._described(problem, math, environment)
+        return Work(flops=found["flops"], **found["moved"]) if found["moved"] else None
 
-        def examine() -> dict[str, Any] | None:
+    def call(self, problem: Problem, math: MathMode, environment: Environment) -> Call:
+        """How large the tensors of one call are; raises as `work` does."""
+        return Call(**self._described(problem, math, environment)["call"])
+
+    def _described(self, problem: Problem, math: MathMode, environment: Environment) -> dict[str, Any]:
+        def examine() -> dict[str, Any]:
             found = examination.described(self._zygote, problem, math)
-            return found["moved"] and {"flops": found["flops"], **found["moved"]}
+            return {"flops": found["flops"], "moved": found["moved"], "call": asdict(Call.of(found))}
 
-        found = self._kept(["work", problem.source, _width(math), environment.torch], examine)
-        return Work.model_validate(found) if found else None
+        return self._kept(["described", problem.source, _width(math), environment.torch], examine)
 
     def foresee(self, problem: Problem, math: MathMode, device: str, environment: Environment) -> None:
         """Have a problem's work at hand when its candidate is timed, which nothing else should wait for."""
@@ -67,7 +75,6 @@ class Bounds:
             ["certain", problem.source, problem.domains, _width(math), worker_device(device), environment.digest],
             lambda: dict(examination.certain(self._zygote, problem, math, device)),
         )
-        assert found is not None
         return Work(parameters=0, **found)
 
     def judged(
@@ -96,14 +103,14 @@ class Bounds:
             return None
         return bound(work, peaks, math, timing)
 
-    def _kept(self, parts: list[Any], examine: Callable[[], dict[str, Any] | None]) -> dict[str, Any] | None:
+    def _kept(self, parts: list[Any], examine: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         path = self._folder / "work" / f"{digest(json.dumps(parts, sort_keys=True))}.json"
         with locked(path.with_suffix(".lock")):
             if not path.is_file():
                 partial = path.with_suffix(".partial")
                 partial.write_text(json.dumps(examine()))
                 partial.rename(path)
-            return dict(found) if (found := json.loads(path.read_text())) else None
+            return dict(json.loads(path.read_text()))
 
 
 def _width(math: MathMode) -> str:

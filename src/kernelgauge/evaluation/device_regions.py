@@ -8,6 +8,8 @@ is lost.
 from __future__ import annotations
 
 import ctypes
+from collections import defaultdict
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -53,6 +55,51 @@ def _enter_context(device: str) -> None:
     torch.cuda.current_stream().synchronize()
 
 
+@dataclass
+class Account:
+    """Bytes in regions that this process owns on one device: now, and the most since somebody set that back."""
+
+    now: int = 0
+    most: int = 0
+
+    def add(self, size: int) -> None:
+        """Note memory taken, or below zero given back."""
+        self.now += size
+        self.most = max(self.most, self.now)
+
+
+_ACCOUNTS: defaultdict[int, Account] = defaultdict(Account)
+
+
+def account(device: str) -> Account:
+    """The account of a device; only who has leased that device writes to it."""
+    return _ACCOUNTS[device_index(device)]
+
+
+def allocate(size: int, device: str) -> int:
+    """The address of so many new bytes, a multiple of 2 MiB.
+
+    Raises:
+        OutOfDeviceMemory: the GPU has no room for them.
+        MachineError: the driver failed otherwise.
+    """
+    _enter_context(device)
+    pointer = ctypes.c_uint64()
+    try:
+        _called("cuMemAlloc_v2", ctypes.byref(pointer), size)
+    except OutOfDeviceMemory:
+        free, _ = torch.cuda.mem_get_info(device_index(device))
+        wanted = f"{size / 2**30:.2f} GB wanted, {free / 2**30:.2f} free"
+        raise OutOfDeviceMemory(f"no room in the memory of {device}: {wanted}") from None
+    return pointer.value
+
+
+def release(pointer: int, device: str) -> None:
+    """Give back what `allocate` gave."""
+    _enter_context(device)
+    _called("cuMemFree_v2", ctypes.c_uint64(pointer))
+
+
 class _Memory:
     """Device memory in the form in which `torch.as_tensor` takes it without a copy."""
 
@@ -83,16 +130,10 @@ class DeviceRegion(Region):
             OutOfDeviceMemory: the GPU has no room for it.
             MachineError: the driver failed otherwise.
         """
-        _enter_context(device)
         size = -(-size // _GRANULE) * _GRANULE
-        pointer = ctypes.c_uint64()
-        try:
-            _called("cuMemAlloc_v2", ctypes.byref(pointer), size)
-        except OutOfDeviceMemory:
-            free, _ = torch.cuda.mem_get_info(device_index(device))
-            wanted = f"{size / 2**30:.2f} GiB wanted, {free / 2**30:.2f} free"
-            raise OutOfDeviceMemory(f"no room in the memory of {device}: {wanted}") from None
-        return cls(pointer.value, size, device, owned=True)
+        region = cls(allocate(size, device), size, device, owned=True)
+        account(device).add(size)
+        return region
 
     @classmethod
     def opened(cls, handle: str, size: int, device: str) -> DeviceRegion:
@@ -114,5 +155,9 @@ class DeviceRegion(Region):
         if self._pointer:
             pointer, self._pointer = self._pointer, 0
             del self.bytes
-            _enter_context(self._device)
-            _called("cuMemFree_v2" if self._owned else "cuIpcCloseMemHandle", pointer)
+            if self._owned:
+                release(pointer, self._device)
+                account(self._device).add(-self.size)
+            else:
+                _enter_context(self._device)
+                _called("cuIpcCloseMemHandle", pointer)

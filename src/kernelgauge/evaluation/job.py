@@ -13,8 +13,9 @@ from kernelgauge.config import Protocol
 from kernelgauge.evaluation.check import Checked
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.launcher import worker_device
+from kernelgauge.evaluation.memory_use import MemoryUse
 from kernelgauge.evaluation.side import Source
-from kernelgauge.schema import Bound, Candidate, Environment, Evaluation, Outcome, Problem, Timing
+from kernelgauge.schema import Bound, Candidate, Environment, Evaluation, GpuMemory, Outcome, Problem, Timing
 
 
 @dataclass
@@ -31,6 +32,10 @@ class Job:
     checked: Checked | None = None
     timing: Timing | None = None
     bound: Bound | None = None
+    attribute: str = "ModelNew"
+    """The class in the candidate's text."""
+    memory_use: MemoryUse | None = None
+    gpu_memory: GpuMemory | None = None
     failure: Failure | None = None
     route: Literal["seed", "state_dict"] = "seed"
     trivial: tuple[str, ...] | None = None
@@ -49,9 +54,15 @@ class Job:
         finally:
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - started, 3)
 
+    @contextlib.contextmanager
+    def watched(self, name: str) -> Iterator[None]:
+        """A stage in which the device's memory is watched too, where there is one."""
+        with self.stage(name), self.memory_use.watching() if self.memory_use else contextlib.nullcontext():
+            yield
+
     @property
     def source(self) -> Source:
-        return Source(self.candidate.source, "ModelNew", self.candidate.backend, self.build_dir)
+        return Source(self.candidate.source, self.attribute, self.candidate.backend, self.build_dir)
 
     def record(self) -> Evaluation:
         """The record of a job that has gone through `prepare` and `time`."""
@@ -83,6 +94,7 @@ class Job:
             counts=not trivial or self.protocol.score.weak_problems == "counted",
             timing=None if failure else self.timing,
             bound=None if failure else self.bound,
+            gpu_memory=self.gpu_memory,
             notes=tuple(self.notes),
             seconds=self.seconds,
             log=self.log,

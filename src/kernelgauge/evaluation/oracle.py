@@ -24,11 +24,12 @@ from kernelgauge.evaluation.initialisers import randomised
 from kernelgauge.evaluation.math_modes import cast, set_flags
 from kernelgauge.evaluation.regions import Region, dtype_name, lay_out, opened
 from kernelgauge.evaluation.worker import failure, flatten, warm_up
+from kernelgauge.schema import GB
 
 Specs = list[dict[str, Any]]
 
-# Of device memory: giving back and asking again costs a millisecond or more per gigabyte.
-_KEPT_BYTES = 2**31
+# Of the device's memory: giving back and asking again costs a millisecond or more per gigabyte.
+_KEPT = 1 / 64
 
 
 def _as_specs(tensors: list[torch.Tensor]) -> Specs:
@@ -50,18 +51,24 @@ class Oracle:
         self.regions: dict[str, Region] = {}
         self._built: tuple[Any, int, bool] = (None, 0, False)
         self._plain: list[Any] = []
+        self._keep = 0
 
     def warm(self, device: str) -> dict[str, Any]:
         """Start the device before there is anything to do on it."""
         warm_up(device)
         return {"event": "staged"}
 
-    def open(self, path: str, seed: int, domains: dict[str, str], device: str, math: MathMode) -> dict[str, Any]:
+    def open(
+        self, path: str, seed: int, domains: dict[str, str], device: str, math: MathMode, cap_gb: float | None
+    ) -> dict[str, Any]:
         """Import the problem, read its constructor arguments and the shape of its inputs.
 
         Inputs are drawn, and expected outputs computed, on `device`: a published size takes minutes on a CPU.
         """
         self.device = torch.device(device)
+        if self.device.type == "cuda":
+            total = torch.cuda.get_device_properties(self.device).total_memory
+            self._keep = int(_KEPT * min(total, total if cap_gb is None else cap_gb * GB))
         self.math = math
         set_flags(math)
         self.module = import_file(Path(path), "problem")
@@ -197,7 +204,7 @@ class Oracle:
         """Wait for the device, and give back what the next draws will not need again: the sides share its memory."""
         if self.device.type == "cuda":
             torch.cuda.synchronize()
-            if torch.cuda.memory_reserved() > _KEPT_BYTES:
+            if torch.cuda.memory_reserved() > self._keep:
                 torch.cuda.empty_cache()
 
     def _raise_precision(self, value: Any) -> Any:

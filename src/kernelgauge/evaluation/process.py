@@ -199,6 +199,11 @@ class WorkerProcess:
             self._signal(signal.SIGCONT)
             self._frozen = False
 
+    @property
+    def pid(self) -> int:
+        """Its number, as this process and the driver see it."""
+        return self._pid
+
     def spread_threads(self) -> None:
         """Give each thread beside the main one a core of its own, where there are enough cores.
 
@@ -294,17 +299,20 @@ class WorkerProcess:
                 raise
         return self._exit
 
+    def await_end(self) -> None:
+        """Wait until it is gone, which somebody must have asked for."""
+        deadline = time.monotonic() + 30
+        while self._pid and self._exit is None and time.monotonic() < deadline:
+            with contextlib.suppress(MachineError, TimeoutError):
+                self._wait(1.0)
+
     def close(self) -> None:
         """End the worker, wait until it is gone, delete its scratch folder."""
         with contextlib.suppress(MachineError, TimeoutError):
             self.kill()
         self._channel.close()
         self._holder_control.close()
-        if self._pid:
-            deadline = time.monotonic() + 30
-            while self._exit is None and time.monotonic() < deadline:
-                with contextlib.suppress(MachineError, TimeoutError):
-                    self._wait(1.0)
+        self.await_end()
         if self._status >= 0:
             os.close(self._status)
             os.close(self._log)

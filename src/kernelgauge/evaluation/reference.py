@@ -91,7 +91,8 @@ class Reference:
         """
         self.side.start()
         oracle = self._oracle = self._spares.take(kind_of("oracle", self.device, sealed=False))
-        await_device(oracle, self.device, self._zygote.settings.limits.load_seconds)
+        limits = self._zygote.settings.limits
+        self._reserve(lambda: await_device(oracle, self.device, limits.load_seconds))
         path = oracle.scratch / "problem.py"
         path.write_text(self.problem.source)
         described = self._tell(
@@ -102,6 +103,7 @@ class Reference:
             domains=dict(self.problem.domains),
             device=worker_device(self.device),
             math=self.math,
+            cap_gb=limits.gpu_memory_gb,
         )
         self.init = described.data["init"]
         self.master = self._create(size_of([TensorSpec(**spec) for spec in described.data["inputs"]]))

@@ -6,6 +6,7 @@ Whatever goes wrong on a side is a `Failure` with an outcome of the record's voc
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ import torch
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import MathMode
-from kernelgauge.errors import OutOfDeviceMemory
+from kernelgauge.errors import MachineError, OutOfDeviceMemory
 from kernelgauge.evaluation.channel import MOST_SAMPLES, Claim, TensorSpec
 from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end
 from kernelgauge.evaluation.launcher import Zygote, worker_device
@@ -31,6 +32,7 @@ from kernelgauge.schema import Outcome
 _CLOCKS_AGREE = 1.01
 # Of the limit of one call, what each of many may take.
 _SAMPLE_SHARE = 0.1
+_SHORT_ANSWER_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -96,9 +98,12 @@ class Side:
 
         Raises:
             Failure: `load_failed`, `timed_out`, `out_of_memory` or `runtime_error` of this source.
-            MachineError: the device could not be started.
+            MachineError: the device could not be started, for another reason than its memory.
         """
-        await_device(self.process, self._device, self._limits.load_seconds)
+        try:
+            await_device(self.process, self._device, self._limits.load_seconds)
+        except OutOfDeviceMemory as error:
+            raise Failure(Outcome.OUT_OF_MEMORY, str(error)) from error
         scratch = self.process.scratch
         path = scratch / "candidate.py"
         path.write_text(self._source.text)
@@ -287,6 +292,15 @@ class Side:
         if claim.event == "failed":
             raise claimed_failure(do, claim)
         return claim
+
+    def claimed_peak(self) -> int | None:
+        """The most memory that PyTorch has given out in the worker: its own word; None if it does not say."""
+        with contextlib.suppress(Failure, MachineError):
+            self.process.thaw()
+            said = self.ask("memory", _SHORT_ANSWER_SECONDS, "done").data.get("peak_bytes")
+            if isinstance(said, int) and 0 <= said < 2**50:
+                return said
+        return None
 
     def end(self) -> None:
         """Have the worker end, without waiting for that."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
 import torch
 
-from kernelgauge.errors import MachineError
+from kernelgauge.errors import MachineError, OutOfDeviceMemory
 from kernelgauge.evaluation.failures import last_line
 from kernelgauge.evaluation.launcher import Role, Zygote, worker_device
 from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
@@ -62,7 +62,8 @@ def await_device(process: WorkerProcess, device: str, seconds: float) -> None:
     """Wait until a process that was told to has started its device.
 
     Raises:
-        MachineError: it cannot, or not within that time.
+        OutOfDeviceMemory: the device has no room for that.
+        MachineError: it cannot for another reason, or not within that time.
     """
     if process.device_started or device == "cpu":
         return
@@ -70,6 +71,8 @@ def await_device(process: WorkerProcess, device: str, seconds: float) -> None:
         said = process.receive("staged", seconds)
     except WORKER_FAILURES as error:
         raise MachineError(f"a process could not start {device}: {process.log()[-2000:]}") from error
+    if said.event == "failed" and said.kind == "OutOfMemory":
+        raise OutOfDeviceMemory(f"no room for another CUDA context: {last_line(said.message)}")
     if said.event == "failed":
         raise MachineError(f"a process could not start {device}: {last_line(said.message)}")
     process.device_started = True
@@ -82,6 +85,7 @@ class Spares:
         self._zygote = zygote
         self._kept: dict[str, list[tuple[Kind, Future[WorkerProcess]]]] = defaultdict(list)
         self._taken: dict[str, list[Kind]] = defaultdict(list)
+        self._unwanted: set[str] = set()
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(3, thread_name_prefix="kernelgauge-spares")
 
@@ -105,7 +109,7 @@ class Spares:
         """
         with self._lock:
             wanted = self._taken.pop(device, [])
-        if device == "cpu":
+        if device == "cpu" or device in self._unwanted:
             return
         self.let_go(device)
         if torch.cuda.mem_get_info(device_index(device))[0] > _ROOM:
@@ -126,6 +130,16 @@ class Spares:
             if not future.cancel():
                 with contextlib.suppress(MachineError):  # it was never born
                     future.result().close()
+
+    @contextlib.contextmanager
+    def none(self, device: str) -> Iterator[None]:
+        """While open, no process of the device is there or started but those that somebody uses."""
+        self._unwanted.add(device)
+        self.let_go(device)
+        try:
+            yield
+        finally:
+            self._unwanted.discard(device)
 
     def close(self) -> None:
         """End every unused process."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import torch
 
@@ -22,6 +23,8 @@ from kernelgauge.evaluation.check import Checked, check
 from kernelgauge.evaluation.failures import Failure, WorkerKilled
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.evaluation.memory_fit import MemoryFit
+from kernelgauge.evaluation.memory_use import MemoryUse
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.rounds import Rounds
 from kernelgauge.evaluation.side import Side
@@ -41,12 +44,19 @@ class Supervisor:
     """Judges candidates on this machine; every method leaves no process and no file of a candidate behind."""
 
     def __init__(
-        self, zygote: Zygote, builds: BuildCache, admissions: Admissions, bounds: Bounds, slot: Slot = unlimited
+        self,
+        zygote: Zygote,
+        builds: BuildCache,
+        admissions: Admissions,
+        bounds: Bounds,
+        memory: MemoryFit,
+        slot: Slot = unlimited,
     ):
         self._zygote = zygote
         self._builder = Builder(zygote, builds, slot)
         self._admissions = admissions
         self._bounds = bounds
+        self._memory = memory
         self._spares = Spares(zygote)
 
     def abandon(self) -> None:
@@ -93,23 +103,80 @@ class Supervisor:
         problem counts is still to be seen.
 
         Raises:
+            ReferenceTooLarge: a copy of the reference would not have had the memory either.
             ProblemError, MachineError: see `prepare`.
         """
-        on_gpu = job.device != "cpu"
-        if job.failure is None and (on_gpu or timed):
-            with _recording(job):
-                if not job.built:
-                    _retried(lambda: self._build(job))
-                _retried(lambda: self._judge(job, timed))
-                if job.timing is not None:
-                    with job.stage("bound"):
-                        _retried(lambda: self._bound(job))
-        if on_gpu:
+        if job.device == "cpu":
+            if job.failure is None and timed:
+                self._judge_and_bound(job, timed)
+            return
+        with self._memory_of(job):
+            if job.failure is None:
+                self._judge_and_bound(job, timed)
+                if _ran_out(job):
+                    self._blame(job, timed)
             self._admit(job)
+
+    def _judge_and_bound(self, job: Job, timed: bool) -> None:
+        with _recording(job):
+            if not job.built:
+                _retried(lambda: self._build(job))
+            _retried(lambda: self._judge(job, timed))
+            if job.timing is not None:
+                with job.stage("bound"):
+                    _retried(lambda: self._bound(job))
+
+    @contextlib.contextmanager
+    def _memory_of(self, job: Job) -> Iterator[None]:
+        """The memory that a job may take of its GPU, and what is learnt of it."""
+        asked = (job.problem, job.protocol, job.device, job.environment)
+        with self._memory.capped(job.device):
+            job.memory_use = MemoryUse(job.device)
+            try:
+                yield
+            except ReferenceTooLarge as error:
+                raise self._memory.explained(*asked, error) from error
+            job.gpu_memory = self._memory.record(job.memory_use, *asked)
+
+    def _blame(self, job: Job, timed: bool) -> None:
+        """Is it this candidate that ran out of memory? Judged once more with the device for itself; then a copy is.
+
+        Raises:
+            ReferenceTooLarge: a copy of the reference runs out too: nothing can be said of any candidate here.
+        """
+        with self._spares.none(job.device):
+            job.failure, job.checked = None, None
+            self._judge_and_bound(job, timed)
+            if not _ran_out(job):
+                return
+            with job.stage("room"):
+                tried = partial(self._has_room_for_a_copy, job, timed)
+                if not self._memory.has_room(job.problem, job.protocol, job.device, tried):
+                    raise ReferenceTooLarge("a copy of the reference has no room beside it either")
+        assert job.failure is not None and job.memory_use is not None
+        if (held := job.memory_use.held_by_candidate()) is not None:
+            job.failure.reason += f"; when it ended, its process held {held:.2f} GB"
+        job.failure.reason += "; a copy of the reference has room enough"
+
+    def _has_room_for_a_copy(self, job: Job, timed: bool) -> bool:
+        same = Candidate(problem=job.problem.key, source=job.problem.source, backend="torch")
+        copy = Job(job.problem, same, job.protocol, job.device, job.environment, attribute="Model")
+        rounds = Rounds(copy) if timed else None  # what timing takes of the memory, though nothing is timed
+        try:
+            with one_thread():
+                failure = self._check_by_route(copy, None).failure
+        except ReferenceTooLarge:
+            return False
+        except Failure as raised:
+            failure = raised
+        del rounds
+        return failure is None or failure.outcome is not Outcome.OUT_OF_MEMORY
 
     def trivial(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> tuple[str, ...]:
         """Work-skipping answers this protocol would accept on this problem; see `Admissions`."""
-        return _with_recorded(problem, protocol, self._admissions.trivial(problem, protocol, device, environment))
+        with self._memory.capped(device):
+            found = self._admissions.trivial(problem, protocol, device, environment)
+        return _with_recorded(problem, protocol, found)
 
     def _admit(self, job: Job) -> None:
         """Learn whether the problem counts, where no check of this candidate has got so far."""
@@ -147,18 +214,29 @@ class Supervisor:
             Failure: the candidate does not load, or takes the memory that the reference needs and had without it.
         """
         with contextlib.ExitStack() as stack:
-            with job.stage("open"):
+            with job.watched("open"):
                 try:
                     reference, candidate = self._opened(job, stack, together=job.route == "seed")
-                except (ReferenceTooLarge, torch.OutOfMemoryError):
-                    stack.close()  # alone it may fit: then it is the candidate's memory that is in the way
+                except (ReferenceTooLarge, torch.OutOfMemoryError, Failure) as error:
+                    if isinstance(error, Failure) and error.outcome is not Outcome.OUT_OF_MEMORY:
+                        raise
+                    stack.close()  # one after the other they may fit, or else it is clear which of them does not
                     self._spares.let_go(job.device)
-                    reference, candidate = self._opened(job, stack, together=False)
+                    reference, candidate = self._opened_alone(job, stack)
             try:
                 yield reference, candidate
+                if job.memory_use is not None:
+                    job.memory_use.ask(reference.side, candidate)
             except (ReferenceTooLarge, torch.OutOfMemoryError) as error:
                 reason = f"beside this candidate, the memory does not suffice for the reference: {error}"
                 raise Failure(Outcome.OUT_OF_MEMORY, reason) from error
+
+    def _opened_alone(self, job: Job, stack: contextlib.ExitStack) -> tuple[Reference, Side]:
+        """Both sides, the reference first; raises ReferenceTooLarge if it does not fit even so."""
+        try:
+            return self._opened(job, stack, together=False)
+        except torch.OutOfMemoryError as error:
+            raise ReferenceTooLarge(str(error).splitlines()[0]) from error
 
     def _opened(self, job: Job, stack: contextlib.ExitStack, together: bool) -> tuple[Reference, Side]:
         """Both sides, closed with the stack.
@@ -168,7 +246,7 @@ class Supervisor:
         """
         candidate = Side(self._zygote, job.source, job.device, spares=self._spares)
         reference = Reference(self._zygote, job.problem, job.protocol, job.device, self._spares)
-        stack.callback(self._close, job, reference, candidate)
+        stack.push(lambda kind, error, trace: self._close(job, reference, candidate, error))
 
         def open_candidate(ready: Reference) -> None:
             state = ready.state() if job.route == "state_dict" else None
@@ -190,8 +268,10 @@ class Supervisor:
         return reference, candidate
 
     @staticmethod
-    def _close(job: Job, reference: Reference, candidate: Side) -> None:
+    def _close(job: Job, reference: Reference, candidate: Side, error: BaseException | None) -> None:
         with job.stage("open"):
+            if isinstance(error, Failure) and error.outcome is Outcome.OUT_OF_MEMORY and job.memory_use:
+                job.memory_use.end(candidate)
             job.notes = list(dict.fromkeys([*job.notes, *reference.notes]))
             if hasattr(candidate, "process"):
                 job.log = (job.log + candidate.process.log())[-16_000:]
@@ -246,9 +326,11 @@ class Supervisor:
             alone = reference.bytes_per_call > _LARGE  # beside a candidate, memory may not suffice for that too
             weighing = Weighing(reference, precisions(job.protocol)) if known is None and not alone else None
             excluded = job.protocol.score.weak_problems == "excluded"
-            with job.stage("check"):
+            with job.watched("check"):
                 checked = check(reference, candidate, excluded and not known, weighing)
                 candidate.let_go()
+            if checked.failure is not None and checked.failure.outcome is Outcome.OUT_OF_MEMORY and job.memory_use:
+                job.memory_use.end(candidate)
             if weighing is not None and not weighing.gave_up:
                 known = self._admissions.keep(weighing, *asked)
             reference.forget_shortcuts()
@@ -265,6 +347,10 @@ class Supervisor:
     def _bound(self, job: Job) -> None:
         assert job.timing is not None
         job.bound = self._bounds.judged(*_asked(job), job.timing)
+
+
+def _ran_out(job: Job) -> bool:
+    return job.failure is not None and job.failure.outcome is Outcome.OUT_OF_MEMORY
 
 
 def _asked(job: Job) -> tuple[Problem, MathMode, str, Environment]:

@@ -219,6 +219,10 @@ class Bench:
         evenly = taken[:: -(-len(taken) // MOST_SAMPLES) or 1]
         return {"event": "done", "data": {"samples_ms": [round(ms, 6) for ms in evenly]}}
 
+    def memory(self) -> dict[str, Any]:
+        """The most that PyTorch's allocator has given out on the device so far, in bytes."""
+        return {"event": "done", "data": {"peak_bytes": torch.cuda.max_memory_allocated()}}
+
     def _run(self) -> Any:
         return self.model(*self.arguments)
 

@@ -114,6 +114,7 @@ def _detail(evaluation: Evaluation) -> dict[str, Any]:
         "created": evaluation.created.isoformat(sep=" ", timespec="seconds"),
         "trials": [trial.model_dump() for trial in evaluation.trials],
         "timing": _timing(evaluation.timing) if evaluation.timing else None,
+        "memory": evaluation.gpu_memory.line if evaluation.gpu_memory else "",
     }
 
 

@@ -12,7 +12,7 @@ from kernelgauge.report.answers import Answers, Success, by_interval, by_point, 
 from kernelgauge.report.estimators import geometric_mean, pass_at_k, wilson
 from kernelgauge.report.rebased import STRONGEST, rebased
 from kernelgauge.report.suite import KnownWeak, tags_of, weakness_of
-from kernelgauge.schema import Environment, Evaluation, NoCandidate, Record, RunHeader, suite_of
+from kernelgauge.schema import Environment, Evaluation, NoCandidate, Record, RunHeader, TooLarge, suite_of
 from kernelgauge.store import Run
 
 THRESHOLDS = {"0": 0.0, "0.5": 0.5, "0.8": 0.8, "1": 1.0, "1.5": 1.5, "2": 2.0}
@@ -84,6 +84,8 @@ class Scores(Record):
     left_out: tuple[LeftOut, ...]
     weak: tuple[KnownWeak, ...]
     """Problems of this run that are `fatal` or `weak` at the published inputs, counted or not."""
+    too_large: tuple[TooLarge, ...]
+    """Problems that did not fit the device's memory, whoever answers them; they are in no denominator."""
     pending: tuple[str, ...]
     """Problems that the run was asked for and has not come to yet; they are in no denominator."""
     problems: tuple[dict[str, Any], ...]
@@ -102,6 +104,7 @@ def score(
     header: RunHeader | None = None,
     warnings: Sequence[str] = (),
     baseline: str = STRONGEST,
+    too_large: Iterable[TooLarge] = (),
 ) -> Scores:
     """The scores of the evaluations that stand: the last one of each (problem, sample).
 
@@ -112,6 +115,7 @@ def score(
     standing = [evaluation for answers in gathered for evaluation in answers.evaluations]
     counted = counting(gathered)
     seen = {answers.problem for answers in gathered}
+    misfits = {each.problem: each for each in too_large if each.problem not in seen}
     newest = max(standing, key=lambda evaluation: evaluation.created, default=None)
     return Scores(
         overall=_group(counted),
@@ -120,7 +124,8 @@ def score(
         tags=_by_tag(counted),
         weak=_known_weak(gathered),
         left_out=tuple(LeftOut(problem=a.problem, trivial=a.trivial) for a in gathered if not a.counts),
-        pending=tuple(problem for problem in (header.problems if header else ()) if problem not in seen),
+        too_large=tuple(misfits[problem] for problem in sorted(misfits, key=natural)),
+        pending=tuple(p for p in (header.problems if header else ()) if p not in seen and p not in misfits),
         problems=tuple(evaluation.summary() for evaluation in standing),
         no_candidates=tuple(skip for answers in gathered for skip in answers.skips),
         warnings=(*warnings, *_differences(standing)),
@@ -131,7 +136,8 @@ def score(
 
 def score_run(run: Run, baseline: str = STRONGEST) -> Scores:
     """The scores of a run folder as it is now. Raises StoreError if it cannot be read."""
-    return score(run.evaluations(), run.skips(), run.header, (run.torn,) if run.torn else (), baseline)
+    warnings = (run.torn,) if run.torn else ()
+    return score(run.evaluations(), run.skips(), run.header, warnings, baseline, run.too_large())
 
 
 def fast_p(evaluations: Iterable[Evaluation], p: float, total: int, rule: Success = by_interval) -> float | None:

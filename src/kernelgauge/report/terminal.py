@@ -130,9 +130,18 @@ def _remarks(found: Scores) -> list[Text]:
     if counted:
         why = "weak at the published inputs, and in the figures above"
         remarks.append(Text(f"{why}: {_listed(counted)}", style="dim"))
+    if found.too_large:
+        remarks.append(Text(f"{too_large_line(found)}: {_listed([each.problem for each in found.too_large])}"))
     if found.pending:
         remarks.append(Text(f"not judged yet, in no figure above: {_listed(found.pending)}", style="yellow"))
     return remarks
+
+
+def too_large_line(found: Scores) -> str:
+    """How many problems did not fit, and what there was."""
+    there = found.too_large[-1].available_gb
+    memory = "the GPU's memory" if there is None else f"the {there:g} GB of GPU memory there were"
+    return f"{len(found.too_large)} too large for {memory}, in no figure above"
 
 
 def _share(share: float | None, interval: tuple[float, float]) -> str:

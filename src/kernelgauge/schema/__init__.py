@@ -9,13 +9,15 @@ from kernelgauge.schema.baseline import Baseline, Measured, conditions, setting
 from kernelgauge.schema.bound import Bound, Peaks, Precision, Work
 from kernelgauge.schema.comparison import MODES, Mode, OverBaseline
 from kernelgauge.schema.evaluation import Environment, Evaluation, Outcome, Trial
+from kernelgauge.schema.memory import GB, GpuMemory
 from kernelgauge.schema.problem import SUITE_NAME, Candidate, Domain, Problem, Sizes, Weakness, suite_of
 from kernelgauge.schema.profile import Counters, Profile, ProfileRow, Stall
-from kernelgauge.schema.run import NoCandidate, RunHeader
+from kernelgauge.schema.run import NoCandidate, RunHeader, TooLarge
 from kernelgauge.schema.timing import GpuState, Timing
 
 __all__ = [
     "FORMAT",
+    "GB",
     "MODES",
     "SUITE_NAME",
     "Baseline",
@@ -25,6 +27,7 @@ __all__ = [
     "Domain",
     "Environment",
     "Evaluation",
+    "GpuMemory",
     "GpuState",
     "Measured",
     "Mode",
@@ -41,6 +44,7 @@ __all__ = [
     "Sizes",
     "Stall",
     "Timing",
+    "TooLarge",
     "Trial",
     "Weakness",
     "Work",

@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 from kernelgauge.schema.base import FORMAT, Record, digest, finite
 from kernelgauge.schema.bound import Bound
 from kernelgauge.schema.comparison import OverBaseline, check_modes
+from kernelgauge.schema.memory import GpuMemory
 from kernelgauge.schema.problem import Sizes
 from kernelgauge.schema.timing import Timing
 
@@ -124,6 +125,8 @@ class Evaluation(Record):
     """Speedup over PyTorch's modes, where they were measured on this machine; eager, which `timing` has, included."""
     bound: Bound | None = None
     """The least time the hardware allows; None where nothing was timed or no bound can be given."""
+    gpu_memory: GpuMemory | None = None
+    """What it took of the GPU's memory; None on a CPU, and where it never came to the device."""
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = Field(default_factory=dict)
     """Where the evaluation's own time went, by stage."""
@@ -219,6 +222,8 @@ class Evaluation(Record):
             "headroom": self.bound.headroom if self.bound else None,
             "review": self.bound.review if self.bound else "",
             "samples": len(self.timing.candidate_samples_ms) if self.timing else 0,
+            "gpu_memory_peak_gb": self.gpu_memory.peak_gb if self.gpu_memory else None,
+            "gpu_memory_available_gb": self.gpu_memory.available_gb if self.gpu_memory else None,
             "counts": self.counts,
             "trivial": list(self.trivial),
             "trials": [trial.model_dump() for trial in self.trials],

@@ -1,4 +1,4 @@
-"""A run: what was asked, and the answers that a contestant did not give."""
+"""A run: what was asked, the answers that a contestant did not give, and the problems that did not fit."""
 
 from __future__ import annotations
 
@@ -25,6 +25,21 @@ class NoCandidate(Record):
     """Whether the problem enters the score; see `Evaluation.counts`."""
 
 
+class TooLarge(Record):
+    """A problem that does not fit the memory of the device, whoever answers it: in no score, and listed."""
+
+    format: int = FORMAT
+    created: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    problem: str
+    level: int | None = None
+    sizes: Sizes
+    needed_gb: float | None = None
+    """What it needs at the least, by shapes alone; None where they are not known without running it."""
+    available_gb: float | None = None
+    reason: str
+    """One sentence: what it needs, what there is, what to do."""
+
+
 class RunHeader(Record):
     """First file of a run folder: what was asked, so that the same command can go on and others repeat it."""
 
@@ -40,6 +55,10 @@ class RunHeader(Record):
     math: str | None = None
     """Arithmetic of both sides, see `config.MathMode`; None in runs from before it was said."""
     samples: int = 1
+    gpu_memory_gb: float | None = None
+    """The cap on the GPU's memory, see `config.Limits`; None: all that the device has."""
+    command: str = ""
+    """The command that began the run; empty where none did, or in runs from before it was kept."""
 
     @property
     def suites(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from kernelgauge.errors import StoreError
-from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Record, RunHeader, suite_of
+from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Record, RunHeader, TooLarge, suite_of
 from kernelgauge.store import codec
 from kernelgauge.store.disk import guarded, make_folder, read_text, write_whole
 from kernelgauge.store.journal import Journal
@@ -19,7 +19,7 @@ from kernelgauge.store.lock import FolderLock
 
 R = TypeVar("R", bound=Record)
 
-SAME_ON_RESUME = ("contestant", "sizes", "device", "protocol", "protocol_digest")
+SAME_ON_RESUME = ("contestant", "sizes", "device", "protocol", "protocol_digest", "gpu_memory_gb")
 """Header fields that must not differ when a run goes on; `problems` and `samples` may grow."""
 
 Answer = tuple[str, int]
@@ -45,6 +45,7 @@ class Run:
         self._lock = lock
         self._evaluations = Journal(path / "evaluations.jsonl")
         self._skips = Journal(path / "no_candidates.jsonl")
+        self._too_large = Journal(path / "too_large.jsonl")
         self._writing = threading.Lock()
         self._done: set[Answer] = set()
         self._look_for_tears()
@@ -122,6 +123,13 @@ class Run:
             self._skips.append(codec.encode(skip))
             self._done.add((skip.problem, skip.sample))
 
+    def append_too_large(self, found: TooLarge) -> None:
+        """Store that a problem does not fit, unless that is known; it is not done all the same. Raises StoreError."""
+        with self._writing:
+            self._check_writable()
+            if (found.problem, found.reason) not in {(known.problem, known.reason) for known in self.too_large()}:
+                self._too_large.append(codec.encode(found))
+
     def evaluations(self) -> list[Evaluation]:
         """Every finished record, oldest first. Raises StoreError naming file and line of a malformed one."""
         return _decoded(self._evaluations, Evaluation)
@@ -133,6 +141,10 @@ class Run:
     def skips(self) -> list[NoCandidate]:
         """Every time the contestant had no answer, oldest first. Raises StoreError."""
         return _decoded(self._skips, NoCandidate)
+
+    def too_large(self) -> list[TooLarge]:
+        """Every problem that did not fit the device's memory, oldest first. Raises StoreError."""
+        return _decoded(self._too_large, TooLarge)
 
     def done(self) -> set[Answer]:
         """Every (problem, sample) that has a record or was skipped: what a resumed run need not ask again."""
@@ -146,6 +158,7 @@ class Run:
         """Give the lock back. Closing twice does nothing."""
         self._evaluations.close()
         self._skips.close()
+        self._too_large.close()
         if self._lock:
             self._lock.release()
             self._lock = None
@@ -163,7 +176,7 @@ class Run:
         return {(record.problem, record.sample) for record in records}
 
     def _look_for_tears(self) -> None:
-        for journal in (self._evaluations, self._skips):
+        for journal in (self._evaluations, self._skips, self._too_large):
             if self._lock and (aside := journal.mend()):
                 self.torn = f"the last line of {journal.path} was unfinished and was moved to {aside.name}"
             elif not self._lock and (tail := journal.torn()):

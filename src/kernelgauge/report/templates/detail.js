@@ -61,7 +61,7 @@ function detailView(row, place, environments) {
   grid.append(titled("Judged by", pairs([
     ["rule broken", detail.rule], ["does not count", detail.trivial.join(", ")], ["notes", detail.notes.join("; ")],
     ["protocol", detail.protocol], ["rules", detail.rules], ["parameters by", words(detail.route)], ["contestant", detail.contestant],
-    ["sample", String(row.sample)], ["backend", row.backend], ["device", detail.device], ["isolation", detail.isolation.join(", ") || "none"], ["candidate", detail.digest], ["evaluated", detail.created],
+    ["sample", String(row.sample)], ["backend", row.backend], ["device", detail.device], ["isolation", detail.isolation.join(", ") || "none"], ["GPU memory", detail.memory], ["candidate", detail.digest], ["evaluated", detail.created],
   ])));
   body.push(grid);
   const source = detail.source === null ? make("p", {}, "The source was not stored with the run.") : sourceView(textAt(detail.source));

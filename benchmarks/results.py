@@ -1,0 +1,94 @@
+"""Results that are committed: run folders become small JSON files, and the files a page.
+
+    python benchmarks/results.py results/h200 aa=runs/aa baselines=runs/baselines inductor_strict=runs/inductor \
+        throughput=runs/throughput.json
+    python benchmarks/results.py results/h200    # only write the page again
+
+Each NAME=SOURCE is a run folder (of `aa.py`, `kernelgauge run`, `kernelgauge baseline`) or the JSON of
+`throughput.py` or `gpu_memory.py`; it becomes FOLDER/NAME.json. `README.md` and `index.html` then show all such files
+of the folder.
+Needs no GPU and no network, and no machine like the one that measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from page_blocks import Block, Heading, Paragraph, markdown, page
+from result_files import small
+from result_pages import blocks
+
+from kernelgauge.errors import KernelgaugeError
+
+LARGEST_BYTES = 150_000
+"""Of one file: what is committed stays small."""
+ORDER = ("aa", "contestant", "baselines", "throughput", "gpu_memory")
+
+
+def written(folder: Path, name: str, source: Path) -> Path:
+    """Turn one source into `folder/name.json`; raises SystemExit if that comes out too large to be committed."""
+    rows = {"rows": []} | small(source)
+    head = {key: value for key, value in rows.items() if key != "rows"}
+    # A line a row: differences between two measurements can then be read.
+    lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows["rows"])
+    text = json.dumps(head, indent=1)[:-2] + f',\n "rows": [\n{lines}\n]\n}}\n'
+    if len(text.encode()) > LARGEST_BYTES:
+        raise SystemExit(f"{source} becomes {len(text.encode())} bytes, more than {LARGEST_BYTES}: not written")
+    path = folder / f"{name}.json"
+    path.write_text(text)
+    return path
+
+
+def ours(folder: Path) -> dict[str, dict[str, Any]]:
+    """The files of the folder that this program wrote, by name in the order of the page."""
+    found = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+    known = {name: each for name, each in found.items() if isinstance(each, dict) and each.get("kind") in ORDER}
+    return dict(sorted(known.items(), key=lambda pair: (ORDER.index(pair[1]["kind"]), pair[0])))
+
+
+def parts(folder: Path) -> list[Block]:
+    """The whole page of a folder."""
+    files = ours(folder)
+    made: list[Block] = [
+        Heading(f"Measured: {folder.resolve().name}", 1),
+        Paragraph(
+            "Written by `python benchmarks/results.py` from the JSON files beside it, which hold a row for every "
+            "problem; [index.html](index.html) shows those too."
+        ),
+    ]
+    for name, content in files.items():
+        made += blocks(name, content)
+    shown = {f"{name}.json" for name in files} | {"README.md", "index.html"}
+    others = [path.name for path in sorted(folder.iterdir()) if path.name not in shown]
+    if others:
+        made += [Heading("Other files"), Paragraph(", ".join(f"[{name}]({name})" for name in others) + ".")]
+    return made
+
+
+def main() -> None:
+    """Write what is asked for, then the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("sources", nargs="*", metavar="NAME=SOURCE")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for each in options.sources:
+        name, equals, source = each.partition("=")
+        if not equals or not name.replace("_", "").replace(".", "").isalnum():
+            parser.error(f"{each!r} is not NAME=SOURCE")
+        try:
+            path = written(options.folder, name, Path(source))
+        except KernelgaugeError as error:
+            parser.exit(error.exit_code, f"{error}\n")
+        print(f"{path}: {path.stat().st_size} bytes")
+    made = parts(options.folder)
+    (options.folder / "README.md").write_text(markdown(made))
+    (options.folder / "index.html").write_text(page(f"kernelgauge: {options.folder.resolve().name}", made))
+    print(f"{options.folder / 'README.md'}, {options.folder / 'index.html'}")
+
+
+if __name__ == "__main__":
+    main()

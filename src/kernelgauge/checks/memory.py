@@ -1,0 +1,95 @@
+"""How much device memory it takes to judge a problem, from its shapes alone. Pure functions.
+
+It is a floor: what a copy of the reference takes for certain, so that a refusal because of it is never wrong. On top
+comes what nobody knows without running it, such as intermediate results.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kernelgauge.schema import GB
+
+_PRECISE = 8
+# Of a process that has started CUDA and the libraries most models use; every driver seen takes more.
+_CONTEXT = 400 * 2**20
+_PROCESSES = 3
+# `checks.numerics` looks at so many elements together, in two float64 temporaries.
+_COMPARED = 1 << 26
+
+
+@dataclass(frozen=True)
+class Call:
+    """Bytes of one call: in the arithmetic of both sides, and as the oracle has them in float64."""
+
+    inputs: int
+    outputs: int
+    parameters: int
+    precise_inputs: int
+    precise_outputs: int
+    precise_parameters: int
+    largest_output: int
+    """Elements of the largest output."""
+
+    @classmethod
+    def of(cls, described: Mapping[str, Any]) -> Call:
+        """From what `evaluation.examiner.describe` says; outputs that it does not know count as nothing."""
+        outputs = described["output"] or []
+        parameters = described["bytes"]["parameters"]
+        elements = sum(math.prod(described["state"].get(name, [0])) for name in parameters)
+        return cls(
+            inputs=described["bytes"]["inputs"],
+            outputs=sum(map(_bytes, outputs)),
+            parameters=sum(parameters.values()),
+            precise_inputs=sum(_precise_bytes(each) for each in described["inputs"] if "shape" in each),
+            precise_outputs=sum(map(_precise_bytes, outputs)),
+            precise_parameters=_PRECISE * elements,
+            largest_output=max((math.prod(each["shape"]) for each in outputs), default=0),
+        )
+
+
+def least_bytes(call: Call, precise: bool) -> int:
+    """What all processes together need at once to check a copy of the reference.
+
+    That is while the oracle computes the right outputs of the second trial: inputs three times (drawn, and one region
+    for each side); outputs twice for each side (its region, and the parent's copy of it); parameters and the outputs
+    of the last call in each worker; and the oracle's own.
+
+    Args:
+        precise: whether the oracle computes in float64, as it does where the protocol asks for it.
+    """
+    sides = 3 * call.inputs + 4 * call.outputs + 2 * (call.parameters + call.outputs)
+    oracle = call.parameters + call.inputs
+    if precise:
+        # Parameters, a copy of the inputs, the outputs and the region they are copied to.
+        oracle = call.precise_parameters + call.precise_inputs + 2 * call.precise_outputs
+        oracle += 2 * _PRECISE * min(call.largest_output, _COMPARED)
+    return _PROCESSES * _CONTEXT + sides + oracle
+
+
+def surplus(free: int, cap: int) -> int:
+    """Bytes of a device to hold back, so that no more than `cap` are free."""
+    return max(0, free - cap)
+
+
+def in_gb(size: float) -> float:
+    """Bytes in GB, to three digits behind the point."""
+    return round(size / GB, 3)
+
+
+def _bytes(tensor: Mapping[str, Any]) -> int:
+    return int(math.prod(tensor["shape"])) * _width(tensor["dtype"])
+
+
+def _precise_bytes(tensor: Mapping[str, Any]) -> int:
+    width = _PRECISE if "float" in tensor["dtype"] else _width(tensor["dtype"])
+    return int(math.prod(tensor["shape"])) * width
+
+
+def _width(dtype: str) -> int:
+    """Bytes of one element by the name of its dtype, at least one."""
+    bits = "".join(character for character in dtype.partition("_")[0] if character.isdigit())
+    return max(int(bits or 8) // 8, 1)
