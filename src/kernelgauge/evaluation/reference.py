@@ -269,7 +269,14 @@ class Reference:
         assert self._oracle is not None
         self._oracle.thaw()
         limit = self._zygote.settings.limits.load_seconds
-        return ask(self._oracle, "oracle", self.problem, do, answer, limit, **fields)
+        try:
+            return ask(self._oracle, "oracle", self.problem, do, answer, limit, **fields)
+        except ReferenceTooLarge:
+            if self.side.inputs is None:  # it has run nothing yet, so it has nothing to give back
+                raise
+            with self.blamed(self.side):
+                self.side.trim()
+            return ask(self._oracle, "oracle", self.problem, do, answer, limit, **fields)
 
     def end(self) -> None:
         """Have both processes end, without waiting: with a GPU open, each takes a tenth of a second."""

@@ -195,6 +195,12 @@ class Side:
             self.outputs.bytes.view(torch.int64).fill_(secrets.randbits(62))
         self.wait()
 
+    def trim(self) -> None:
+        """Have the worker give back device memory that it keeps for later calls, and the parent its own."""
+        self.process.thaw()
+        self.ask("trim", self._limits.call_seconds, "staged")
+        self.let_go()
+
     def let_go(self) -> None:
         """Give back device memory that the parent's own arithmetic has used: workers need the room."""
         if self._device != "cpu" and torch.cuda.is_initialized():

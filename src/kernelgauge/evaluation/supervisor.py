@@ -182,12 +182,18 @@ class Supervisor:
         """Learn whether the problem counts, where no check of this candidate has got so far."""
         if job.trivial is not None:
             return
+
+        def admit() -> None:
+            job.trivial = self.trivial(job.problem, job.protocol, job.device, job.environment)
+
         with job.stage("admit"), one_thread():
-
-            def admit() -> None:
-                job.trivial = self.trivial(job.problem, job.protocol, job.device, job.environment)
-
-            _retried(admit)
+            try:
+                _retried(admit)
+            except ReferenceTooLarge:
+                if job.device == "cpu":
+                    raise
+                with self._spares.none(job.device):
+                    _retried(admit)
 
     def build(self, candidate: Candidate, device: str) -> Built:
         """Compile a candidate into the cache, or find it there; see `Builder.build`."""
