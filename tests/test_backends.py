@@ -430,3 +430,17 @@ def test_a_preloaded_module_does_not_know_the_folders_of_the_zygote(session: Ses
     assert backend_named("torch").preload(source, "cpu") or backend_named("torch").missing("cuda") is None
     record = judged(session, source)
     assert record.passed, record.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "backend"),
+    [
+        ("from kernelgauge.kernels import cuda_kernel", "cuda"),
+        ("from kernelgauge import kernels", "cuda"),
+        ("import kernelgauge.kernels as raw", "cuda"),
+        ("import kernelgauge.timing.profiler", "torch"),
+        ("from kernelgauge.evaluation import worker", "torch"),
+    ],
+)
+def test_only_raw_kernels_of_ours_make_a_cuda_candidate(text: str, backend: str) -> None:
+    assert detect(text) == backend

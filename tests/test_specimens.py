@@ -73,7 +73,7 @@ def test_work_after_the_clock_is_charged(strict_session: Session, tmp_path: Path
     record = strict_session.evaluate(problem(), source, device="cpu")
     assert record.timing is not None, record.reason
     assert record.standing == "slower"
-    assert min(record.timing.candidate_samples_ms) > 20
+    assert min(record.timing.candidate_samples_ms) > 15, "20, less what a busy machine took of the reference's copies"
     assert record.timing.late_work_ms > 20
 
 

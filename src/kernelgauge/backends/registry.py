@@ -17,6 +17,7 @@ _BUILT_IN = {
     "cuda": "kernelgauge.backends.cuda:CudaBackend",
 }
 _GROUP = "kernelgauge.backends"
+_RAW = "kernelgauge.kernels"
 
 
 def names() -> list[str]:
@@ -45,9 +46,11 @@ def detect(source: str) -> str:
     texts: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            modules.update(alias.name.split(".")[0] for alias in node.names)
+            modules.update(_RAW if alias.name.startswith(_RAW) else alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            modules.add(node.module.split(".")[0])
+            modules.add(_RAW if node.module.startswith(_RAW) else node.module.split(".")[0])
+            raw = node.module == "kernelgauge" and any(alias.name == "kernels" for alias in node.names)
+            modules.update([_RAW] if raw else [])
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             texts.append(node.value)
         elif isinstance(node, ast.Call):
@@ -56,7 +59,7 @@ def detect(source: str) -> str:
     if "triton" in modules:
         return "triton"
     files = texts if "load" in attributes and "cpp_extension" in source else []
-    if "cuda_sources" in keywords or "kernelgauge" in modules or any(".cu" in name for name in files):
+    if "cuda_sources" in keywords or _RAW in modules or any(".cu" in name for name in files):
         return "cuda"
     if "cpp_sources" in keywords or attributes & {"load_inline", "cpp_pybinding"} or any(".cpp" in f for f in files):
         return "cpp"

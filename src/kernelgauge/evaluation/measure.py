@@ -36,6 +36,7 @@ _BUSY = 0.8
 _MOST_THROTTLED = 50
 # Share of calls: fewer may be accidents, and what they took is charged.
 _MOST_UNFINISHED = 0.5
+_FEWEST_CALLS = 10
 # An interval takes longer to compute than a short pair to measure: not after every one.
 _LOOK_AGAIN = 1.1
 
@@ -106,7 +107,8 @@ class Measurement:
         else:
             self._stopped = self._by_timer(reference, candidate)
         self._samples.ends.append(len(self._samples.reference))
-        if (unfinished := self._samples.unfinished()) > _MOST_UNFINISHED:
+        enough = len(self._samples.candidate) >= _FEWEST_CALLS
+        if enough and (unfinished := self._samples.unfinished()) > _MOST_UNFINISHED:
             reason = f"forward: the GPU was still at work in {unfinished:.0%} of the calls it said it had computed"
             raise Failure(Outcome.REJECTED, reason, "work_after_the_clock")
         if self._device != "cpu" and number == self.rules.processes:

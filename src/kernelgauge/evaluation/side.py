@@ -52,7 +52,7 @@ class Call:
     computed_ns: int
     """From `go` until the worker said that it had computed, on the parent's clock."""
     drain_ns: int
-    """From then until the device had done something for the parent: at once, if the worker had left it idle."""
+    """Until the device had then done something for the parent: at once, if the worker left it idle; 0 on a CPU."""
     copy_ns: int
     """From the order to copy until the outputs were in the region: nothing but a copy, if that was true."""
     claim: Claim
@@ -240,9 +240,11 @@ class Side:
             computed = time.perf_counter_ns()
             if (said := process.parse(first, "computed")).event == "failed":
                 raise claimed_failure("forward", said)
+            drained = computed
             if spin:
+                reaching = time.perf_counter_ns()
                 self._reach_device()
-            drained = time.perf_counter_ns()
+                drained += time.perf_counter_ns() - reaching
             copying = time.perf_counter_ns()
             process.tell("copy")
             second = process.receive_raw(self._limits.call_seconds, spin)
