@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named, detect
 from kernelgauge.config import Limits, MathMode, Protocol, load_protocol, load_settings
 from kernelgauge.errors import (
@@ -22,14 +21,11 @@ from kernelgauge.errors import (
     UsageError,
 )
 from kernelgauge.evaluation import examination
-from kernelgauge.evaluation.admission import Admissions, Weighed, weigh
-from kernelgauge.evaluation.bounds import Bounds
+from kernelgauge.evaluation.admission import Weighed, weigh
 from kernelgauge.evaluation.job import Job
-from kernelgauge.evaluation.launcher import Zygote
-from kernelgauge.evaluation.memory_fit import MemoryFit
 from kernelgauge.evaluation.profiling import Profiler
-from kernelgauge.evaluation.supervisor import Supervisor
-from kernelgauge.execution.build_pool import BuildPool
+from kernelgauge.execution.assembly import assembled
+from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import Done, LocalExecutor, Task, devices_of
 from kernelgauge.generation.contestant import Contestant, on_device
@@ -68,13 +64,9 @@ class Session:
     def __init__(self, threads: int | None = None, limits: Limits | None = None):
         self.settings = load_settings(threads, limits)
         self.environment = environment(self.settings.threads)
-        self._zygote = Zygote(self.settings)
-        cache = self.settings.cache
-        admissions = Admissions(self._zygote, cache / "admissions")
-        self.bounds = Bounds(self._zygote, cache)
-        self.memory = MemoryFit(self.bounds, self.settings.limits.gpu_memory_gb)
-        builds, slot = BuildCache(cache / "builds"), BuildPool().slot
-        self.supervisor = Supervisor(self._zygote, builds, admissions, self.bounds, self.memory, slot)
+        self.supervisor = assembled(self.settings)
+        self._zygote, self.bounds = self.supervisor.zygote, self.supervisor.bounds
+        self.memory = self.supervisor.memory
         self.leases = Leases(self.settings.cache / "locks")
         self.baselines = Baselines(self.settings.cache / "baselines")
 
@@ -219,9 +211,15 @@ class Session:
         ]
         watch = watch or Watch()
         watch.begin(len(tasks))
-        executor = LocalExecutor(self.supervisor, self.leases, devices_of(header.device), jobs)
+        with self._judges(header.device, bool(tasks)) as judges:
+            executor = LocalExecutor(self.supervisor, self.leases, devices_of(header.device), jobs, judges)
+            return self._collected(executor.run(tasks, watch.stage), run, protocol, watch)
+
+    def _collected(self, results: Iterator[Done], run: Run, protocol: Protocol, watch: Watch) -> list[Done]:
+        """Store every result in the run as it comes; returns those that there is nothing to store of."""
+        header = run.header
         failed = []
-        for done in executor.run(tasks, watch.stage):
+        for done in results:
             result = done.result
             if isinstance(result, Job):
                 record = self._recorded(result)
@@ -244,6 +242,17 @@ class Session:
                 failed.append(done)
                 watch.failed(done)
         return failed
+
+    @contextmanager
+    def _judges(self, device: str, wanted: bool) -> Iterator[dict[str, JudgeProcess]]:
+        """A process for each GPU, ended in the end. A CPU needs none: nothing else goes on while it is timed."""
+        gpus = devices_of(device) if wanted and device != "cpu" else []
+        with ExitStack() as stack:
+            judges = {}
+            for gpu in gpus:
+                judges[gpu] = JudgeProcess(self.settings)
+                stack.callback(judges[gpu].close)
+            yield judges
 
     def _start(
         self, contestant: Contestant, key: str, sample: int, header: RunHeader, protocol: Protocol

@@ -58,6 +58,10 @@ class Probes:
         needed = "replay" in self._names and "replay" not in self._refused
         self._previous = [tensor.clone() for tensor in expected] if needed else None
 
+    def forget(self) -> None:
+        """Give back what is kept of the last trial: an answer with it is not tried in the next."""
+        self._previous = None
+
     def survivors(self) -> set[str]:
         """Those that every trial accepted; a probe that needs an earlier answer is not tried in the first."""
         return self._accepted - self._refused

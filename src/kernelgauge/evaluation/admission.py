@@ -124,7 +124,15 @@ class Weighing:
         try:
             self._see(facts)
         except (ReferenceTooLarge, torch.OutOfMemoryError):
-            self.gave_up = True
+            self.give_up()
+
+    def give_up(self) -> bool:
+        """Keep nothing of earlier trials and try no more; False if that was so already."""
+        given_up, self.gave_up = self.gave_up, True
+        self._everywhere = None
+        self.blind.forget()
+        self._reference.forget_shortcuts()
+        return not given_up
 
     def _see(self, facts: Facts) -> None:
         reference, accepts = self._reference, acceptance(self._reference, facts)
@@ -152,6 +160,8 @@ class Weighing:
             elif shortcut in self._alive:
                 self._alive.remove(shortcut)
                 self._idle.discard(name)
+        if not self._alive and not self._thorough:  # no later trial asks for one
+            self._reference.forget_shortcuts()
 
     def trivial(self) -> set[str]:
         """The answers without the work that pass."""

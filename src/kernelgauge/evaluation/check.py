@@ -10,6 +10,7 @@ import torch
 
 from kernelgauge.checks.numerics import Distance
 from kernelgauge.checks.probes import BLIND, Accepts, Probes
+from kernelgauge.errors import ReferenceTooLarge
 from kernelgauge.evaluation import judge
 from kernelgauge.evaluation.channel import Claim
 from kernelgauge.evaluation.failures import Failure
@@ -123,6 +124,9 @@ class Observer(Protocol):
     def see(self, facts: Facts) -> None:
         """The trial that was prepared last."""
 
+    def give_up(self) -> bool:
+        """Give back the memory that looking takes, and look no more; False if there was none to give back."""
+
 
 def check(reference: Reference, candidate: Side, probe: bool = False, observer: Observer | None = None) -> Checked:
     """Run every trial of the protocol; stop at the first that does not agree.
@@ -137,7 +141,7 @@ def check(reference: Reference, candidate: Side, probe: bool = False, observer: 
     result = Checked()
     blind = observer.blind if observer else Probes(BLIND if probe else ())
     for number, variant in enumerate(trials(reference, blind), 1):
-        facts = prepare(reference, variant)
+        facts = _prepared_beside(observer, reference, variant)
         if facts.variant == "own":
             result.eager.append(facts.eager)
         if observer:
@@ -151,6 +155,16 @@ def check(reference: Reference, candidate: Side, probe: bool = False, observer: 
     if result.failure is None and probe:
         result.blind = tuple(sorted(blind.survivors()))
     return result
+
+
+def _prepared_beside(observer: Observer | None, reference: Reference, variant: str) -> Facts:
+    """As `prepare`; what an observer keeps must not be in the way."""
+    try:
+        return prepare(reference, variant)
+    except ReferenceTooLarge:
+        if observer is None or not observer.give_up():
+            raise
+        return prepare(reference, variant)
 
 
 def _record_trial(result: Checked, reference: Reference, candidate: Side, facts: Facts, where: str) -> None:

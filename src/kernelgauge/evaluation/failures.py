@@ -20,8 +20,11 @@ class Failure(Exception):
     """What a side did wrong: an outcome, one sentence, and what was printed where that says more."""
 
     def __init__(self, outcome: Outcome, reason: str, rule: str | None = None, log: str = ""):
-        super().__init__(reason)
+        super().__init__(outcome, reason, rule, log)  # what it is made of again in another process
         self.outcome, self.reason, self.rule, self.log = outcome, reason, rule, log
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 class WorkerKilled(MachineError):

@@ -87,6 +87,10 @@ class MemoryFit:
         why = f"judging it takes more GPU memory than the {self._there(device)} there are ({told})"
         return self._refusal(problem, protocol, device, environment, why)
 
+    def remember(self, problem: Problem, protocol: Protocol, device: str, refusal: ReferenceTooLarge) -> None:
+        """Have `check` refuse from now on what was refused elsewhere."""
+        self._refused[_question(problem, protocol, device)] = (str(refusal), refusal.needed_gb, refusal.available_gb)
+
     def has_room(self, problem: Problem, protocol: Protocol, device: str, tried: Callable[[], bool]) -> bool:
         """Whether a copy of the reference has room beside it, as `tried` shows: asked once."""
         asked = _question(problem, protocol, device)
@@ -136,13 +140,13 @@ class MemoryFit:
         advice = "make its inputs smaller, or judge it on a GPU with more memory"
         if fitting is not None:
             advice = f"the largest of its sizes that fits is {fitting}: --sizes {fitting}"
-        refused = (
+        refusal = ReferenceTooLarge(
             f"problem {problem.key} {problem.name} at sizes {problem.sizes} does not fit: {why}; {advice}",
             None if needed is None else in_gb(needed),
             None if available is None else in_gb(available),
         )
-        self._refused[_question(problem, protocol, device)] = refused
-        return ReferenceTooLarge(*refused)
+        self.remember(problem, protocol, device, refusal)
+        return refusal
 
     def _largest_that_fits(
         self, problem: Problem, protocol: Protocol, device: str, environment: Environment

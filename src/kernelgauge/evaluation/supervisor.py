@@ -52,21 +52,19 @@ class Supervisor:
         memory: MemoryFit,
         slot: Slot = unlimited,
     ):
-        self._zygote = zygote
+        self.zygote, self.bounds, self.memory = zygote, bounds, memory
         self._builder = Builder(zygote, builds, slot)
         self._admissions = admissions
-        self._bounds = bounds
-        self._memory = memory
         self._spares = Spares(zygote)
 
     def abandon(self) -> None:
         """End every process of evaluations under way; they fail with MachineError, and nothing is repeated."""
-        self._zygote.stop()
+        self.zygote.stop()
         self._spares.close()
 
     def resume(self) -> None:
         """Evaluate again after `abandon`."""
-        self._zygote.resume()
+        self.zygote.resume()
 
     def close(self) -> None:
         """End the processes that were started for evaluations to come."""
@@ -90,7 +88,7 @@ class Supervisor:
                 with contextlib.suppress(NeedsDevice):
                     self._build_beside_others(job, hidden=on_gpu and not on_device)
             with job.stage("bound"):
-                self._bounds.foresee(*_asked(job))
+                self.bounds.foresee(*_asked(job))
             if not on_gpu:
                 _retried(lambda: self._check(job))
         if not on_gpu:
@@ -130,13 +128,13 @@ class Supervisor:
     def _memory_of(self, job: Job) -> Iterator[None]:
         """The memory that a job may take of its GPU, and what is learnt of it."""
         asked = (job.problem, job.protocol, job.device, job.environment)
-        with self._memory.capped(job.device):
+        with self.memory.capped(job.device):
             job.memory_use = MemoryUse(job.device)
             try:
                 yield
             except ReferenceTooLarge as error:
-                raise self._memory.explained(*asked, error) from error
-            job.gpu_memory = self._memory.record(job.memory_use, *asked)
+                raise self.memory.explained(*asked, error) from error
+            job.gpu_memory = self.memory.record(job.memory_use, *asked)
 
     def _blame(self, job: Job, timed: bool) -> None:
         """Is it this candidate that ran out of memory? Judged once more with the device for itself; then a copy is.
@@ -151,7 +149,7 @@ class Supervisor:
                 return
             with job.stage("room"):
                 tried = partial(self._has_room_for_a_copy, job, timed)
-                if not self._memory.has_room(job.problem, job.protocol, job.device, tried):
+                if not self.memory.has_room(job.problem, job.protocol, job.device, tried):
                     raise ReferenceTooLarge("a copy of the reference has no room beside it either")
         assert job.failure is not None and job.memory_use is not None
         if (held := job.memory_use.held_by_candidate()) is not None:
@@ -172,9 +170,13 @@ class Supervisor:
         del rounds
         return failure is None or failure.outcome is not Outcome.OUT_OF_MEMORY
 
+    def remember(self, job: Job, error: ReferenceTooLarge) -> None:
+        """A problem was found not to fit, perhaps by another process: it is not tried again here."""
+        self.memory.remember(job.problem, job.protocol, job.device, error)
+
     def trivial(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> tuple[str, ...]:
         """Work-skipping answers this protocol would accept on this problem; see `Admissions`."""
-        with self._memory.capped(device):
+        with self.memory.capped(device):
             found = self._admissions.trivial(problem, protocol, device, environment)
         return _with_recorded(problem, protocol, found)
 
@@ -250,8 +252,8 @@ class Supervisor:
         Args:
             together: start the candidate at the same time as the reference, not after it.
         """
-        candidate = Side(self._zygote, job.source, job.device, spares=self._spares)
-        reference = Reference(self._zygote, job.problem, job.protocol, job.device, self._spares)
+        candidate = Side(self.zygote, job.source, job.device, spares=self._spares)
+        reference = Reference(self.zygote, job.problem, job.protocol, job.device, self._spares)
         stack.push(lambda kind, error, trace: self._close(job, reference, candidate, error))
 
         def open_candidate(ready: Reference) -> None:
@@ -352,7 +354,7 @@ class Supervisor:
 
     def _bound(self, job: Job) -> None:
         assert job.timing is not None
-        job.bound = self._bounds.judged(*_asked(job), job.timing)
+        job.bound = self.bounds.judged(*_asked(job), job.timing)
 
 
 def _ran_out(job: Job) -> bool:

@@ -5,13 +5,14 @@ lease; then the CPU is leased alone, and the wave's survivors are timed one afte
 ours runs there. So the number of jobs changes how long a run takes, not what it measures.
 
 On a GPU nothing waits for a wave: while each device judges one candidate under its own lease, the next ones are
-generated and built, at low priority, on cores that launch no kernels, in processes that see no device. Only where
-the contestant itself computes on the device, there are waves as well.
+generated and built, at low priority, on cores that launch no kernels, in processes that see no device. A device may
+have a process that judges for it, so that nothing that goes on here can disturb its clock. Only where the contestant
+itself computes on the device, there are waves as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -19,9 +20,10 @@ from itertools import islice
 from queue import SimpleQueue
 from typing import Any
 
-from kernelgauge.errors import KernelgaugeError, without_locals
+from kernelgauge.errors import KernelgaugeError, ReferenceTooLarge, without_locals
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.supervisor import Supervisor
+from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
 from kernelgauge.hardware import gpu_count
 from kernelgauge.schema import NoCandidate
@@ -62,9 +64,17 @@ class LocalExecutor:
     Args:
         devices: of one kind; each judges one candidate at a time.
         jobs: how many candidates are generated, built and (on a CPU) checked at once.
+        judges: by device, who judges there; for others, `supervisor` does.
     """
 
-    def __init__(self, supervisor: Supervisor, leases: Leases, devices: Sequence[str], jobs: int):
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        leases: Leases,
+        devices: Sequence[str],
+        jobs: int,
+        judges: Mapping[str, JudgeProcess] | None = None,
+    ):
         self._supervisor = supervisor
         self._leases = leases
         self._devices = list(devices)
@@ -72,6 +82,7 @@ class LocalExecutor:
         for device in devices:
             self._free.put(device)
         self._jobs = jobs
+        self._judges = judges or {}
         self._stopping = False
 
     def run(self, tasks: Sequence[Task], stage: Callable[[str], None] = lambda _: None) -> Iterator[Done]:
@@ -137,6 +148,8 @@ class LocalExecutor:
             self._stopping = True
             for pool in pools:
                 pool.shutdown(wait=False, cancel_futures=True)
+            for judge in self._judges.values():
+                judge.abandon()
             self._supervisor.abandon()
             raise
 
@@ -155,13 +168,19 @@ class LocalExecutor:
 
     def _judge(self, done: Done) -> Done:
         assert isinstance(done.result, Job)
+        job = done.result
         device = self._free.get()
         try:
             with self._leases.exclusive(device):
-                done.result.device = device
-                if not self._stopping:
-                    self._supervisor.judge(done.result)
+                job.device = device
+                if self._stopping:
+                    return done
+                if (judge := self._judges.get(device)) is not None:
+                    return Done(done.task, judge.judge(job))
+                self._supervisor.judge(job)
         except KernelgaugeError as error:
+            if isinstance(error, ReferenceTooLarge):
+                self._supervisor.remember(job, error)
             return Done(done.task, without_locals(error))
         finally:
             self._free.put(device)

@@ -1,0 +1,26 @@
+"""A supervisor with all it needs on this machine, put together from settings alone, so that any process can."""
+
+from __future__ import annotations
+
+from kernelgauge.backends.cache import BuildCache
+from kernelgauge.config import Settings
+from kernelgauge.evaluation.admission import Admissions
+from kernelgauge.evaluation.bounds import Bounds
+from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.evaluation.memory_fit import MemoryFit
+from kernelgauge.evaluation.supervisor import Supervisor
+from kernelgauge.execution.build_pool import BuildPool
+
+
+def assembled(settings: Settings) -> Supervisor:
+    """A supervisor with a zygote of its own, and with the caches that all supervisors of these settings share."""
+    zygote = Zygote(settings)
+    bounds = Bounds(zygote, settings.cache)
+    return Supervisor(
+        zygote,
+        BuildCache(settings.cache / "builds"),
+        Admissions(zygote, settings.cache / "admissions"),
+        bounds,
+        MemoryFit(bounds, settings.limits.gpu_memory_gb),
+        BuildPool().slot,
+    )

@@ -1,0 +1,119 @@
+"""The process that judges on one GPU.
+
+Python runs one thread at a time. In a process that also builds the next candidates, or judges on another GPU, the
+thread with the clock would wait for the others in the middle of a call, and charge the wait to whoever is timed. So
+each GPU gets a trusted parent of its own; jobs go to it and come back over a socket.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import traceback
+from multiprocessing.connection import Connection
+
+from kernelgauge.config import Settings
+from kernelgauge.errors import KernelgaugeError, MachineError, without_locals
+from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.supervisor import Supervisor
+from kernelgauge.execution.assembly import assembled
+
+_ATTEMPTS = 2
+_ENDS_WITHIN_SECONDS = 10.0
+
+Answer = Job | KernelgaugeError | str
+"""The job, judged; what kept it from being judged; or the traceback of a bug of ours."""
+
+
+class JudgeProcess:
+    """A process that judges, started ahead: it imports PyTorch while the first candidates are built."""
+
+    def __init__(self, settings: Settings):
+        self._settings = settings
+        self._ended = False
+        self._start()
+
+    def judge(self, job: Job) -> Job:
+        """The job, judged: see `Supervisor.judge`, also for what it raises.
+
+        Raises:
+            MachineError: the process died twice over this job, or was ended meanwhile.
+        """
+        for _ in range(_ATTEMPTS):
+            try:
+                self._connection.send(job)
+                answer: Answer = self._connection.recv()
+            except (EOFError, OSError):
+                if self._ended:
+                    raise MachineError("evaluations were stopped") from None
+                status = self._process.wait()
+                self._start()
+                continue
+            if isinstance(answer, str):
+                raise RuntimeError(f"The process that judges on {job.device} failed.\n{answer}")
+            if isinstance(answer, KernelgaugeError):
+                raise answer
+            return answer
+        named = f"problem {job.problem.key}: the process that judges on {job.device}"
+        raise MachineError(f"{named} ended with status {status}, and again when it was repeated")
+
+    def abandon(self) -> None:
+        """End it now, and with it the evaluation under way."""
+        self._ended = True
+        self._process.terminate()
+
+    def close(self) -> None:
+        """End it, as it has nothing to do any more."""
+        self._ended = True
+        self._connection.close()
+        try:
+            self._process.wait(_ENDS_WITHIN_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "kernelgauge.execution.judge_process", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+        )
+        theirs.close()
+        self._connection = Connection(ours.detach())
+        with contextlib.suppress(OSError):  # it is gone already: whoever asks it first is told
+            self._connection.send(self._settings)
+
+
+def _judged(supervisor: Supervisor, job: Job) -> Answer:
+    try:
+        supervisor.judge(job)
+    except KernelgaugeError as error:
+        return without_locals(error)
+    except Exception:
+        return traceback.format_exc()
+    job.memory_use = None  # its figures are in the record; the rest belongs to this process
+    return job
+
+
+def main() -> None:
+    """Judge what comes on the descriptor `argv[1]` until the other end closes it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the session decides what ctrl-C means
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    descriptor = int(sys.argv[1])
+    os.set_inheritable(descriptor, False)
+    with Connection(descriptor) as session, contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        supervisor = assembled(session.recv())
+        try:
+            while True:
+                session.send(_judged(supervisor, session.recv()))
+        finally:
+            supervisor.abandon()
+
+
+if __name__ == "__main__":
+    main()

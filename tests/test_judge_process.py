@@ -1,0 +1,178 @@
+"""The process that judges for a device: what goes to it comes back judged, whatever becomes of it meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from factories import make_environment
+
+from kernelgauge.config import Protocol, Settings, load_protocol, load_settings
+from kernelgauge.errors import MachineError, ReferenceTooLarge
+from kernelgauge.evaluation.failures import Failure
+from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.specimens import problem
+from kernelgauge.execution.judge_process import JudgeProcess
+from kernelgauge.execution.lease import Leases
+from kernelgauge.execution.local import LocalExecutor, Task
+from kernelgauge.schema import Candidate, Outcome
+from kernelgauge.session import Session
+
+RIGHT = "class ModelNew(Model): pass"
+HANGS = "import time\nwhile True: time.sleep(1)"
+
+
+@pytest.fixture
+def settings(cache_folder: Path) -> Settings:
+    return load_settings()
+
+
+@pytest.fixture
+def judge(settings: Settings) -> Iterator[JudgeProcess]:
+    made = JudgeProcess(settings)
+    yield made
+    made.close()
+
+
+def prepared(session: Session, source: str, protocol: Protocol) -> Job:
+    job = session.job(problem(), Candidate(problem="specimens", source=source, backend="torch"), protocol, "cpu")
+    session.supervisor.prepare(job)
+    return job
+
+
+def right() -> str:
+    return problem().source.replace("class Model(", "class ModelNew(").replace("super(Model,", "super(ModelNew,")
+
+
+def shortened(**fields: float) -> Protocol:
+    strict = load_protocol("strict")
+    timing = strict.timing.model_copy(update={"min_samples": 4, "processes": 2, **fields})
+    return strict.model_copy(update={"name": "quick", "timing": timing})
+
+
+@pytest.fixture
+def quick() -> Protocol:
+    return shortened(budget_seconds=0.5)
+
+
+def test_a_job_comes_back_timed(session: Session, judge: JudgeProcess, quick: Protocol) -> None:
+    job = prepared(session, right(), quick)
+    assert job.failure is None, job.failure
+    record = judge.judge(job).record()
+    assert record.outcome is Outcome.PASSED
+    assert record.timing is not None and record.timing.reference_samples_ms
+    assert record.trials == job.record().trials
+    assert job.timing is None, "it was judged elsewhere"
+
+
+def test_a_failure_comes_back_as_it_was(session: Session, judge: JudgeProcess, quick: Protocol) -> None:
+    job = prepared(session, "class ModelNew: pass", quick)
+    assert isinstance(job.failure, Failure)
+    back = judge.judge(job)
+    assert back.failure is not None
+    assert (back.failure.outcome, back.failure.log) == (Outcome.LOAD_FAILED, job.failure.log)
+    assert str(back.failure) == back.failure.reason == job.failure.reason
+
+
+def test_a_process_that_died_is_replaced(session: Session, judge: JudgeProcess, quick: Protocol) -> None:
+    assert judge.judge(prepared(session, right(), quick)).timing is not None
+    os.kill(judge._process.pid, signal.SIGKILL)
+    assert judge.judge(prepared(session, right(), quick)).timing is not None
+
+
+def test_one_that_dies_again_and_again_is_an_error_of_ours(
+    session: Session, judge: JudgeProcess, quick: Protocol
+) -> None:
+    job = prepared(session, right(), quick)
+    ending = threading.Event()
+
+    def kill() -> None:
+        while not ending.wait(0.05):
+            judge._process.kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        with pytest.raises(
+            MachineError, match=r"specimens: the process that judges on cpu ended with status -9, and"
+        ):
+            judge.judge(job)
+    finally:
+        ending.set()
+        killer.join()
+
+
+def test_none_of_it_stays_after_its_end(settings: Settings, session: Session, quick: Protocol) -> None:
+    judge = JudgeProcess(settings)
+    assert judge.judge(prepared(session, right(), quick)).timing is not None
+    below = subprocess.run(["pgrep", "-P", str(judge._process.pid)], capture_output=True, text=True).stdout.split()
+    assert below, "its zygote"
+    judge.close()
+    deadline = time.monotonic() + 10
+    while any(Path("/proc", pid).exists() for pid in below) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(Path("/proc", pid).exists() for pid in below)
+
+
+def test_ctrl_c_ends_what_it_is_at(session: Session, settings: Settings, quick: Protocol, tmp_path: Path) -> None:
+    """The executor is left while its judge is busy: it does not wait for the verdict."""
+    rules = shortened(budget_seconds=60.0, half_width=1e-9, resolution=1e-9, max_samples=10**6)
+    judge = JudgeProcess(settings)
+    device = "cuda:0"  # only the way there: the job itself is of a CPU
+
+    class Elsewhere(JudgeProcess):
+        def __init__(self) -> None:
+            pass
+
+        def judge(self, job: Job) -> Job:
+            job.device = "cpu"
+            return judge.judge(job)
+
+        def abandon(self) -> None:
+            judge.abandon()
+
+    executor = LocalExecutor(session.supervisor, Leases(tmp_path), [device], 1, {device: Elsewhere()})
+    fast, slow = (prepared(session, right(), each) for each in (quick, rules))
+    tasks = [Task(str(n), 0, lambda job=job: job) for n, job in enumerate((fast, slow))]  # type: ignore[misc]
+    results = executor.run(tasks)
+    next(results)
+    time.sleep(1)
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        results.throw(KeyboardInterrupt)  # type: ignore[attr-defined]
+    assert time.monotonic() - started < 20
+    assert judge._process.wait(10) is not None
+    session.supervisor.resume()
+
+
+def test_a_refusal_reaches_the_session(session: Session, tmp_path: Path) -> None:
+    """What does not fit there is not tried again for the next sample."""
+
+    class Refuses(JudgeProcess):
+        def __init__(self) -> None:
+            pass
+
+        def judge(self, job: Job) -> Job:
+            raise ReferenceTooLarge("problem 9/1 does not fit", 12.0, 10.0)
+
+    named = problem().model_copy(update={"key": "9/1", "source": problem().source + "# 9/1\n"})
+    job = Job(
+        named,
+        Candidate(problem="9/1", source="", backend="torch"),
+        load_protocol("strict"),
+        "cuda",
+        make_environment(),
+    )
+    job.trivial, job.built = (), True
+    executor = LocalExecutor(session.supervisor, Leases(tmp_path), ["cuda:0"], 1, {"cuda:0": Refuses()})
+    (done,) = executor.run([Task("9/1", 0, lambda: job)])
+    assert isinstance(done.result, ReferenceTooLarge)
+    with pytest.raises(ReferenceTooLarge, match="9/1 does not fit") as again:
+        session.memory.check(named, job.protocol, "cuda", job.environment)
+    assert again.value.needed_gb == 12.0
