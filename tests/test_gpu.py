@@ -311,6 +311,9 @@ def test_a_graph_is_replayed_on_both_sides_on_fresh_inputs(gpu_session: Session)
 @pytest.mark.parametrize("name", [s.name for s in specimens()])
 def test_each_specimen_gets_its_verdict_on_a_gpu_too(gpu_session: Session, name: str) -> None:
     specimen = next(each for each in specimens() if each.name == name)
+    if not specimen.runs_on("cuda"):
+        pytest.skip(f"backend {specimen.backend} does not run on a GPU")
+    asked = {"backend": specimen.backend, "rules": specimen.rules}
     timed = specimen.kind == "cheats"
-    record = gpu_session.evaluate(specimen_problem(), specimen.source, device="cuda", timed=timed)
+    record = gpu_session.evaluate(specimen_problem(), specimen.source, device="cuda", timed=timed, **asked)
     assert (record.outcome, record.rule) == (specimen.outcome, specimen.rule), record.reason

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from kernelgauge.errors import UsageError
-from kernelgauge.schema import Record, digest
+from kernelgauge.schema import Record, RuleSetName, digest
 
 PUBLIC_SEED = 42
 """The seed of published KernelBench runs."""
@@ -133,6 +133,8 @@ class Protocol(Record):
     gpu_timing: dict[str, Any] = Field(default_factory=dict)
     """What of `timing` is otherwise on a GPU."""
     score: Score
+    rules: RuleSetName = "default"
+    """What counts as a kernel; see `checks.rules`."""
 
     @model_validator(mode="after")
     def _gpu_timing_is_valid(self) -> Protocol:
@@ -145,26 +147,31 @@ class Protocol(Record):
             return self.timing
         return TimingRules.model_validate(self.timing.model_dump() | self.gpu_timing)
 
-    def under(self, math: MathMode | None = None, timer: str | None = None) -> Protocol:
-        """The same rules under another arithmetic, or with another timer.
+    def under(
+        self, math: MathMode | None = None, timer: str | None = None, rules: RuleSetName | None = None
+    ) -> Protocol:
+        """The same protocol under another arithmetic, with another timer, or with other kernels allowed.
 
         Raises:
-            UsageError: the rules have no tolerance for that arithmetic.
+            UsageError: it has no tolerance for that arithmetic.
         """
-        rules = self.model_dump()
+        changed = self.model_dump()
         if math is not None:
-            rules["agreement"]["math"] = math
+            changed["agreement"]["math"] = math
         if timer is not None:
-            rules["timing"]["timer"] = timer
-            rules["gpu_timing"]["timer"] = timer
+            changed["timing"]["timer"] = timer
+            changed["gpu_timing"]["timer"] = timer
+        if rules is not None:
+            changed["rules"] = rules
         try:
-            return Protocol.model_validate(rules)
+            return Protocol.model_validate(changed)
         except ValidationError as error:
             raise UsageError(f"protocol {self.name} cannot be used so: {first_complaint(error)}") from error
 
     @property
     def digest(self) -> str:
-        return digest(self.model_dump_json())
+        """Of all that decides a figure; `rules` decide who gets one, and stand beside it in records and headers."""
+        return digest(self.model_dump_json(exclude={"rules"}))
 
     @property
     def judgement_digest(self) -> str:

@@ -38,6 +38,7 @@ from kernelgauge.schema import (
     Peaks,
     Problem,
     Profile,
+    RuleSetName,
     RunHeader,
     Sizes,
     TooLarge,
@@ -89,6 +90,7 @@ class Session:
         protocol: str | Protocol = "strict",
         device: str = "cpu",
         timed: bool = True,
+        rules: RuleSetName | None = None,
     ) -> Evaluation:
         """Judge one candidate; never raises for anything the candidate does wrong.
 
@@ -97,6 +99,7 @@ class Session:
             source: text that defines `ModelNew`.
             backend: kernel language; default: recognised from the text.
             timed: whether to time a candidate that passed; without, the record has no speedup.
+            rules: what counts as a kernel; default: what the protocol says.
 
         Raises:
             UsageError: unknown or malformed problem, unknown protocol, a source that is not text or too large, or
@@ -105,9 +108,10 @@ class Session:
         """
         if not isinstance(problem, Problem):
             problem = load_problem(problem, sizes=sizes)
-        rules = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
-        job = self.job(problem, _candidate(problem, source, backend), rules, device)
-        self.memory.check(problem, rules, device, self.environment)
+        judged = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
+        judged = judged.under(rules=rules) if rules else judged
+        job = self.job(problem, _candidate(problem, source, backend), judged, device)
+        self.memory.check(problem, judged, device, self.environment)
         with self.leases.shared(device) if device == "cpu" else nullcontext():
             self.supervisor.prepare(job)
         if timed or device != "cpu":
@@ -373,10 +377,11 @@ def evaluate(
     protocol: str | Protocol = "strict",
     device: str = "cpu",
     timed: bool = True,
+    rules: RuleSetName | None = None,
 ) -> Evaluation:
     """Judge one candidate in the default session; see `Session.evaluate`."""
     return default_session().evaluate(
-        problem, source, backend=backend, sizes=sizes, protocol=protocol, device=device, timed=timed
+        problem, source, backend=backend, sizes=sizes, protocol=protocol, device=device, timed=timed, rules=rules
     )
 
 

@@ -17,6 +17,7 @@ from kernelgauge.cli.options import (
     GpuMemoryGb,
     MathName,
     ProtocolName,
+    RulesOption,
     SizesName,
     SuiteName,
     chosen_device,
@@ -77,7 +78,7 @@ def measure(
     from kernelgauge.store.run import Run
 
     where = chosen_device(device)
-    rules = chosen_rules(protocol, math, None, None, where)
+    rules = chosen_rules(protocol, math, None, None, where, RulesOption.anything)  # PyTorch itself is what is meant
     contestant = TorchModes(_modes(modes, where), rules.agreement.math, load_settings().threads)
     names = parse_names(problems)
     meant = chosen_suite(suite, names)
@@ -93,6 +94,7 @@ def measure(
         protocol=rules.name,
         protocol_digest=rules.digest,
         math=rules.agreement.math,
+        rules=rules.rules,
         gpu_memory_gb=chosen_gpu_memory(gpu_memory, where),
         command=command_line(),
     )

@@ -17,6 +17,7 @@ from kernelgauge.cli.options import (
     MathName,
     PrecisionName,
     ProtocolName,
+    RulesName,
     SizesName,
     TimingMethod,
     chosen_device,
@@ -37,6 +38,7 @@ def evaluate(
     math: MathName = None,
     precision: PrecisionName = None,
     timing_method: TimingMethod = None,
+    kernels: RulesName = None,
     gpu_memory: GpuMemoryGb = None,
     time: Annotated[bool, typer.Option(help="Time a candidate that is right.")] = True,
     as_json: AsJson = False,
@@ -47,7 +49,7 @@ def evaluate(
 
     where = chosen_device(device)
     found = load_problem(problem, sizes=chosen_sizes(sizes, where, problem))
-    rules = chosen_rules(protocol, math, precision, timing_method, where)
+    rules = chosen_rules(protocol, math, precision, timing_method, where, kernels)
     source = standard_input() if str(file) == "-" else read_source(file)
     # These bring torch: a wrong name or file is refused seconds before that.
     from kernelgauge.cli.progress import working

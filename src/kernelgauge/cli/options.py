@@ -15,6 +15,7 @@ from kernelgauge.schema import Sizes, suite_of
 
 if TYPE_CHECKING:
     from kernelgauge.config import Protocol
+    from kernelgauge.schema import RuleSetName
 
 
 class SizesOption(StrEnum):
@@ -52,6 +53,14 @@ class PrecisionOption(StrEnum):
     bf16 = "bf16"
 
 
+class RulesOption(StrEnum):
+    """What counts as a kernel."""
+
+    default = "default"
+    kernel_required = "kernel-required"
+    anything = "any"
+
+
 BackendName = Annotated[
     str | None, typer.Option("--backend", help="Kernel language; default: recognised from the file.")
 ]
@@ -77,6 +86,13 @@ TimingMethod = Annotated[
     typer.Option(
         "--timing-method",
         help="host_time, cuda_event, cuda_graph, queued_event; with v0.1 also do_bench, do_bench_impl, cupti.",
+    ),
+]
+RulesName = Annotated[
+    RulesOption | None,
+    typer.Option(
+        "--rules",
+        help="What counts as a kernel: default, kernel-required, any; default: the protocol's (strict: default).",
     ),
 ]
 GpuMemoryGb = Annotated[
@@ -133,9 +149,14 @@ def sizes_of_run(sizes: SizesOption | None, device: str, keys: Sequence[str]) ->
 
 
 def chosen_rules(
-    protocol: str, math: MathOption | None, precision: PrecisionOption | None, timer: str | None, device: str
+    protocol: str,
+    math: MathOption | None,
+    precision: PrecisionOption | None,
+    timer: str | None,
+    device: str,
+    kernels: RulesOption | None = None,
 ) -> Protocol:
-    """The protocol, under the arithmetic and with the timer asked for.
+    """The protocol, under the arithmetic, with the timer and the rules about kernels asked for.
 
     Raises:
         UsageError: unknown names, two different arithmetics, or a timer that does not fit device or protocol.
@@ -149,7 +170,8 @@ def chosen_rules(
     wanted = math or named
     if timer is not None:
         _check_timer(timer, device, rules)
-    return rules.under(wanted.value if wanted else None, timer) if wanted or timer else rules
+    allowed: RuleSetName | None = kernels.value if kernels else None
+    return rules.under(wanted.value if wanted else None, timer, allowed) if wanted or timer or allowed else rules
 
 
 def _check_timer(name: str, device: str, rules: Protocol) -> None:

@@ -19,6 +19,8 @@ from kernelgauge.cli.options import (
     MathOption,
     PrecisionName,
     ProtocolName,
+    RulesName,
+    RulesOption,
     SizesName,
     SizesOption,
     SuiteName,
@@ -146,6 +148,7 @@ def run(
     math: MathName = None,
     precision: PrecisionName = None,
     timing_method: TimingMethod = None,
+    kernels: RulesName = None,
     gpu_memory: GpuMemoryGb = None,
     jobs: Jobs = None,
 ) -> None:
@@ -156,7 +159,7 @@ def run(
     from kernelgauge.store.run import Run
 
     where = chosen_device(device)
-    rules = chosen_rules(protocol, math, precision, timing_method, where)
+    rules = chosen_rules(protocol, math, precision, timing_method, where, kernels)
     names = parse_names(problems)
     meant = chosen_suite(suite, names)
     if suite is None:
@@ -176,6 +179,7 @@ def run(
         protocol=rules.name,
         protocol_digest=rules.digest,
         math=rules.agreement.math,
+        rules=rules.rules,
         gpu_memory_gb=chosen_gpu_memory(gpu_memory, where),
         command=command_line(),
     )
@@ -196,6 +200,7 @@ def reeval(
     math: MathName = None,
     precision: PrecisionName = None,
     timing_method: TimingMethod = None,
+    kernels: RulesName = None,
     gpu_memory: GpuMemoryGb = None,
     jobs: Jobs = None,
 ) -> None:
@@ -219,6 +224,7 @@ def reeval(
         precision,
         timing_method,
         where,
+        kernels or (None if protocol else RulesOption(source.header.rules)),
     )
     header = source.header.model_copy(
         update={
@@ -229,6 +235,7 @@ def reeval(
             "protocol": rules.name,
             "protocol_digest": rules.digest,
             "math": rules.agreement.math,
+            "rules": rules.rules,
             "gpu_memory_gb": chosen_gpu_memory(gpu_memory, where) or source.header.gpu_memory_gb,
             "command": command_line(),
         }
@@ -236,7 +243,7 @@ def reeval(
     if out is None:
         changed = [
             name
-            for name in ("sizes", "device", "protocol_digest", "gpu_memory_gb")
+            for name in ("sizes", "device", "protocol_digest", "rules", "gpu_memory_gb")
             if getattr(header, name) != getattr(source.header, name)
         ]
         if changed:

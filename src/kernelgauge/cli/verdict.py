@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kernelgauge.schema import Bound, Evaluation, Timing
+from kernelgauge.schema import Bound, Evaluation, Finding, Timing
 
 _COLOURS = {"faster": "green", "tie": "yellow", "slower": "red", None: "green"}
 _LOG_LINES = 12
@@ -44,6 +44,14 @@ def bound_line(bound: Bound) -> str:
     return f"reaches {share:.3g} % of the bound ({what}); reference {reference:.3g} %"
 
 
+def finding_line(finding: Finding) -> str:
+    """A finding of a rule: place, what stands there, what was seen."""
+    place = f"line {finding.line}:{finding.column}, " if finding.line else ""
+    evidence = f" ({finding.evidence})" if finding.evidence else ""
+    excerpt = f"\n{finding.excerpt}" if finding.excerpt else ""
+    return f"{place}{finding.rule}: {finding.reason}{evidence}{excerpt}"
+
+
 def show(record: Evaluation) -> None:
     """Print the verdict, the numbers behind it, and the log where something failed."""
     # Names, paths and notes come from strangers' files: square brackets in them are text, not markup.
@@ -51,7 +59,8 @@ def show(record: Evaluation) -> None:
     console.print(headline(record))
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 2))
     table.add_row("problem", f"{record.problem} {record.problem_name}, sizes {record.sizes}")
-    table.add_row("judged by", f"protocol {record.protocol}, backend {record.backend}, on {record.device}")
+    judged = f"protocol {record.protocol}, rules {record.rules}, backend {record.backend}, on {record.device}"
+    table.add_row("judged by", judged)
     if record.timing:
         _timing_rows(table, record.timing)
     if best := record.over_strongest:
@@ -68,6 +77,8 @@ def show(record: Evaluation) -> None:
     if record.trivial:
         weak = f"would accept {', '.join(record.trivial)}"
         table.add_row("weak problem", weak if record.counts else f"{weak}: not counted in scores")
+    for finding in record.findings:
+        table.add_row(finding.severity, finding_line(finding))
     if record.gpu_memory:
         table.add_row("GPU memory", record.gpu_memory.line)
     missing = {"network", "pid", "ipc", "mount", "files", "limits"} - set(record.isolation)

@@ -9,13 +9,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from kernelgauge.checks.rules import Read
 from kernelgauge.config import Protocol
 from kernelgauge.evaluation.check import Checked
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.launcher import worker_device
 from kernelgauge.evaluation.memory_use import MemoryUse
 from kernelgauge.evaluation.side import Source
-from kernelgauge.schema import Bound, Candidate, Environment, Evaluation, GpuMemory, Outcome, Problem, Timing
+from kernelgauge.schema import (
+    Bound,
+    Candidate,
+    Environment,
+    Evaluation,
+    Finding,
+    GpuMemory,
+    Outcome,
+    Problem,
+    Ran,
+    Timing,
+)
 
 
 @dataclass
@@ -37,6 +49,9 @@ class Job:
     memory_use: MemoryUse | None = None
     gpu_memory: GpuMemory | None = None
     failure: Failure | None = None
+    read: Read = field(default_factory=Read)
+    findings: tuple[Finding, ...] = ()
+    ran: Ran | None = None
     route: Literal["seed", "state_dict"] = "seed"
     trivial: tuple[str, ...] | None = None
     """Answers without the work that would pass; None until that is known."""
@@ -82,6 +97,9 @@ class Job:
             protocol=self.protocol.name,
             protocol_digest=self.protocol.digest,
             math=self.protocol.agreement.math,
+            rules=self.protocol.rules,
+            findings=self.findings,
+            ran=self.ran,
             device=worker_device(self.device),
             environment=self.environment,
             isolation=self.walls,

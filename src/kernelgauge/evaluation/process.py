@@ -204,6 +204,15 @@ class WorkerProcess:
         """Its number, as this process and the driver see it."""
         return self._pid
 
+    def libraries(self) -> set[str]:
+        """Paths of the files whose code the worker has mapped, as the kernel tells; empty where it does not."""
+        try:
+            lines = Path(f"/proc/{self._pid}/maps").read_text(errors="replace").splitlines()
+        except OSError:
+            return set()
+        fields = (line.split(maxsplit=5) for line in lines)
+        return {each[5] for each in fields if len(each) == 6 and "x" in each[1] and each[5].startswith("/")}
+
     def spread_threads(self) -> None:
         """Give each thread beside the main one a core of its own, where there are enough cores.
 

@@ -27,6 +27,7 @@ from kernelgauge.evaluation.memory_fit import MemoryFit
 from kernelgauge.evaluation.memory_use import MemoryUse
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.rounds import Rounds
+from kernelgauge.evaluation.rules import Rules
 from kernelgauge.evaluation.side import Side
 from kernelgauge.evaluation.spares import Spares
 from kernelgauge.schema import Candidate, Environment, Outcome, Problem
@@ -56,6 +57,7 @@ class Supervisor:
         self._builder = Builder(zygote, builds, slot)
         self._admissions = admissions
         self._spares = Spares(zygote)
+        self._rules = Rules(zygote, self._spares)
 
     def abandon(self) -> None:
         """End every process of evaluations under way; they fail with MachineError, and nothing is repeated."""
@@ -84,6 +86,7 @@ class Supervisor:
         """
         on_gpu = job.device != "cpu"
         with _recording(job):
+            self._rules.read(job)
             if not on_gpu or on_device or backend_named(job.candidate.backend).builds_on_host:
                 with contextlib.suppress(NeedsDevice):
                     self._build_beside_others(job, hidden=on_gpu and not on_device)
@@ -91,6 +94,7 @@ class Supervisor:
                 self.bounds.foresee(*_asked(job))
             if not on_gpu:
                 _retried(lambda: self._check(job))
+                _retried(lambda: self._rules.watch(job))
         if not on_gpu:
             self._admit(job)
 
@@ -120,6 +124,8 @@ class Supervisor:
             if not job.built:
                 _retried(lambda: self._build(job))
             _retried(lambda: self._judge(job, timed))
+            if job.device != "cpu":
+                _retried(lambda: self._rules.watch(job))
             if job.timing is not None:
                 with job.stage("bound"):
                     _retried(lambda: self._bound(job))

@@ -15,6 +15,7 @@ import shutil
 import socket
 import sys
 import traceback
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -117,6 +118,7 @@ class Bench:
         self.targets: list[torch.Tensor] = []
         self.arguments: list[Any] = []
         self.previous: list[torch.Tensor] = []
+        self.witness: Any = None
         self._spin = torch.zeros(1 << 17)
         self._timers: dict[str, Timer] = {}
 
@@ -124,6 +126,8 @@ class Bench:
         if build_dir is not None and (Path(build_dir) / "inductor").is_dir():
             # TorchInductor locks files in its cache even to read it: a copy, so that the build stays as it is.
             shutil.copytree(Path(build_dir) / "inductor", os.environ["TORCHINDUCTOR_CACHE_DIR"], symlinks=True)
+        if self.witness:
+            self.witness.follow(path, build_dir)
         self.module = backend_named(backend).load(Path(path), Path(build_dir) if build_dir else None)
         if not isinstance(getattr(self.module, attribute, None), type):
             raise AttributeError(f"the file defines no class {attribute}")
@@ -252,6 +256,29 @@ class Bench:
         with torch.no_grad():
             one_for_ncu(self._run, self.device)
         return {"event": "done"}
+
+    def watch(self, device: str, places: list[list[int]]) -> dict[str, Any]:
+        """Watch the candidate from its import on. Says whether kernels can be seen at all."""
+        from kernelgauge.evaluation.witness import Witness
+
+        seen = True
+        if device != "cpu":
+            from kernelgauge.timing.profiler import launched
+
+            one = torch.ones(8, device=device)
+            seen = bool(launched(lambda: one + 1, one.device))
+        self.witness = Witness(places, device)
+        return {"event": "staged", "data": {"kernels_seen": seen}}
+
+    def observe(self, warmups: int) -> dict[str, Any]:
+        """What a forward on the staged inputs runs."""
+        kernels = None
+        if self.device.type == "cuda":
+            from kernelgauge.timing.profiler import launched
+
+            kernels = partial(launched, self._run, self.device)
+        with torch.no_grad():
+            return {"event": "done", "data": self.witness.observe(self._run, warmups, kernels)}
 
     def _wake_threads(self) -> None:
         """Have every OpenMP thread spin on a core of its own when the call comes.

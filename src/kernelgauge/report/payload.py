@@ -108,6 +108,7 @@ def _missing(skip: NoCandidate) -> dict[str, Any]:
 def _detail(evaluation: Evaluation) -> dict[str, Any]:
     fields = {"rules", "rule", "route", "isolation", "notes", "trivial", "log", "seconds", "id", "device"}
     return evaluation.model_dump(include=fields) | {
+        "findings": [finding.model_dump() for finding in evaluation.findings],
         "protocol": f"{evaluation.protocol} ({evaluation.protocol_digest})",
         "digest": evaluation.candidate_digest,
         "contestant": evaluation.contestant,

@@ -22,6 +22,18 @@ KS = (1, 2, 5, 10, 20, 50, 100)
 """Candidates for k in fast_p@k; only those that every problem has samples for are reported."""
 
 
+class Refused(Record):
+    """Candidates rejected for a rule; weighed as `fast_p` is, so that the two can be read side by side."""
+
+    samples: int
+    share: float | None
+    """Mean over problems of the share of samples that were rejected; None where there is no problem."""
+    interval: tuple[float, float]
+    """Wilson 95 % interval of `share`, over problems."""
+    by_rule: dict[str, float]
+    """The part of `share` that each rule has, the largest first."""
+
+
 class Group(Record):
     """The figures of one level, or of all problems. Shares are None where there is no problem."""
 
@@ -51,6 +63,9 @@ class Group(Record):
     """Samples for which the contestant had no answer."""
     rules: dict[str, int]
     """Rejected candidates by the rule they broke."""
+    refused: Refused
+    review: dict[str, int]
+    """Candidates that were not rejected, by the rules for which somebody should look at them."""
 
 
 class Against(Record):
@@ -204,6 +219,23 @@ def _group(problems: Sequence[Answers]) -> Group:
         outcomes=_counts(e.outcome.value for e in evaluations),
         no_candidate=sum(len(answers.skips) for answers in problems),
         rules=_counts(e.rule for e in evaluations if e.rule),
+        refused=_refused(problems, evaluations),
+        review=_counts(rule for e in evaluations if not e.rule for rule in {finding.rule for finding in e.findings}),
+    )
+
+
+def _refused(problems: Sequence[Answers], evaluations: Sequence[Evaluation]) -> Refused:
+    def total(rule: str | None) -> float:
+        """Sum over problems of the share of samples rejected for this rule, or for any."""
+        broke = ([e for e in a.evaluations if e.rule and rule in (None, e.rule)] for a in problems)
+        return sum(len(each) / a.samples for each, a in zip(broke, problems, strict=True) if a.samples)
+
+    count = len(problems)
+    return Refused(
+        samples=sum(e.rule is not None for e in evaluations),
+        share=total(None) / count if count else None,
+        interval=wilson(total(None), count),
+        by_rule={rule: total(rule) / count for rule in _counts(e.rule for e in evaluations if e.rule)},
     )
 
 
@@ -247,7 +279,7 @@ def _differences(evaluations: Sequence[Evaluation]) -> list[str]:
             if len({getattr(environment, field) for environment in environments.values()}) > 1
         ]
         found.append(f"the figures come from {len(environments)} environments that differ in {', '.join(differing)}")
-    for field in ("protocol", "sizes", "device"):
+    for field in ("protocol", "rules", "sizes", "device"):
         values = sorted({str(getattr(e, field)) for e in evaluations})
         if len(values) > 1:
             found.append(f"the figures mix {field}: {', '.join(values)}")

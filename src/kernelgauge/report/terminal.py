@@ -49,7 +49,7 @@ def _title(found: Scores) -> Text:
     if header:
         title.append(f"  {header.contestant}", style="bold cyan")
         title.append("".join(f"  suite {suite}" for suite in header.suites))
-        title.append(f"  {header.protocol}, {header.sizes} sizes, {header.device}", style="dim")
+        title.append(f"  {header.protocol}, rules {header.rules}, {header.sizes} sizes, {header.device}", style="dim")
     if found.environment and found.environment.gpu:
         title.append(f", {found.environment.gpu}", style="dim")
     return title
@@ -67,9 +67,10 @@ def _fast_p(groups: Groups, over: str = "") -> Table:
     table.add_column("n", justify="right")
     for name in THRESHOLDS:
         table.add_column("correct" if name == "0" else f"p = {name}", justify="right")
+    table.add_column("refused", justify="right")
     for label, group in groups:
         cells = [_share(group.fast_p[name], group.fast_p_interval[name]) for name in THRESHOLDS]
-        table.add_row(label, str(group.problems), *cells)
+        table.add_row(label, str(group.problems), *cells, _share(group.refused.share, group.refused.interval))
     return table
 
 
@@ -96,10 +97,15 @@ def _outcomes(found: Scores) -> Table:
     table.add_column("outcome")
     table.add_column("count", justify="right")
     table.add_column("rules")
-    rules = ", ".join(f"{name} {count}" for name, count in group.rules.items())
+    rules = ", ".join(
+        f"{name} {count} ({_percent(group.refused.by_rule[name])} %)" for name, count in group.rules.items()
+    )
     for name, count in group.outcomes.items():
         detail = rules if name == "rejected" else ""
         table.add_row(name, str(count), escape(detail), style="green" if name == "passed" else "")
+    if group.review:
+        listed = ", ".join(f"{name} {count}" for name, count in group.review.items())
+        table.add_row("to review", str(sum(group.review.values())), escape(listed), style="yellow")
     if group.no_candidate:
         table.add_row("no candidate", str(group.no_candidate), "")
     return table

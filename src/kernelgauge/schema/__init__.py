@@ -12,6 +12,7 @@ from kernelgauge.schema.evaluation import Environment, Evaluation, Outcome, Tria
 from kernelgauge.schema.memory import GB, GpuMemory
 from kernelgauge.schema.problem import SUITE_NAME, Candidate, Domain, Problem, Sizes, Weakness, suite_of
 from kernelgauge.schema.profile import Counters, Profile, ProfileRow, Stall
+from kernelgauge.schema.rules import RULE_SETS, Executed, Finding, KernelRule, Ran, RuleSetName
 from kernelgauge.schema.run import NoCandidate, RunHeader, TooLarge
 from kernelgauge.schema.timing import GpuState, Timing
 
@@ -19,6 +20,7 @@ __all__ = [
     "FORMAT",
     "GB",
     "MODES",
+    "RULE_SETS",
     "SUITE_NAME",
     "Baseline",
     "Bound",
@@ -27,8 +29,11 @@ __all__ = [
     "Domain",
     "Environment",
     "Evaluation",
+    "Executed",
+    "Finding",
     "GpuMemory",
     "GpuState",
+    "KernelRule",
     "Measured",
     "Mode",
     "NoCandidate",
@@ -39,7 +44,9 @@ __all__ = [
     "Problem",
     "Profile",
     "ProfileRow",
+    "Ran",
     "Record",
+    "RuleSetName",
     "RunHeader",
     "Sizes",
     "Stall",

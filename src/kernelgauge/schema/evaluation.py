@@ -19,6 +19,7 @@ from kernelgauge.schema.bound import Bound
 from kernelgauge.schema.comparison import OverBaseline, check_modes
 from kernelgauge.schema.memory import GpuMemory
 from kernelgauge.schema.problem import Sizes
+from kernelgauge.schema.rules import Finding, Ran, RuleSetName
 from kernelgauge.schema.timing import Timing
 
 
@@ -102,8 +103,8 @@ class Evaluation(Record):
     math: str | None = None
     """Arithmetic of both sides: `torch`, `ieee`, `tf32`, `fp16`, `bf16`, see `config.MathMode`; None in records from
     before it was said."""
-    rules: str = "any"
-    """What counts as a kernel. `any`: whatever computes the right answer."""
+    rules: RuleSetName = "any"
+    """What counts as a kernel."""
     device: str
     environment: Environment
     isolation: tuple[str, ...]
@@ -113,6 +114,10 @@ class Evaluation(Record):
     """One sentence: what happened, where; empty for a pass."""
     rule: str | None = None
     """The rule that a rejected candidate broke."""
+    findings: tuple[Finding, ...] = ()
+    """What the text and a watched run say under `rules`; the first is what a candidate was rejected for."""
+    ran: Ran | None = None
+    """What a watched call ran; None where no rule needed that, or it did not come to it."""
     route: Literal["seed", "state_dict"] = "seed"
     """How both sides got equal parameters."""
     trials: tuple[Trial, ...] = ()
@@ -146,6 +151,11 @@ class Evaluation(Record):
             raise ValueError("a pass needs at least one checked trial")
         if (self.rule is not None) != (self.outcome is Outcome.REJECTED):
             raise ValueError("a rejection names its rule, and nothing else does")
+        refused = [finding.rule for finding in self.findings if finding.severity == "refuse"]
+        if refused and self.rule not in refused:
+            raise ValueError("a finding that refuses is what the candidate is rejected for")
+        if self.findings and self.rules == "any":
+            raise ValueError("where any kernel counts there is nothing to find")
         if not self.counts and not self.trivial:
             raise ValueError("a problem is left out only because of a trivial answer")
         if not passed and not self.reason:
@@ -204,6 +214,8 @@ class Evaluation(Record):
             "outcome": self.outcome.value,
             "reason": self.reason,
             "rule": self.rule,
+            "findings": [finding.model_dump() for finding in self.findings],
+            "ran": self.ran.model_dump() if self.ran else None,
             "standing": self.standing,
             "speedup": self.speedup,
             "speedup_interval": list(self.timing.interval) if self.timing else None,

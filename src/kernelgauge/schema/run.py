@@ -8,6 +8,7 @@ from pydantic import Field
 
 from kernelgauge.schema.base import FORMAT, Record
 from kernelgauge.schema.problem import Sizes, suite_of
+from kernelgauge.schema.rules import RuleSetName
 
 
 class NoCandidate(Record):
@@ -54,6 +55,8 @@ class RunHeader(Record):
     protocol_digest: str
     math: str | None = None
     """Arithmetic of both sides, see `config.MathMode`; None in runs from before it was said."""
+    rules: RuleSetName = "any"
+    """What counts as a kernel; `any` in runs from before it was said."""
     samples: int = 1
     gpu_memory_gb: float | None = None
     """The cap on the GPU's memory, see `config.Limits`; None: all that the device has."""

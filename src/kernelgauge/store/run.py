@@ -19,7 +19,7 @@ from kernelgauge.store.lock import FolderLock
 
 R = TypeVar("R", bound=Record)
 
-SAME_ON_RESUME = ("contestant", "sizes", "device", "protocol", "protocol_digest", "gpu_memory_gb")
+SAME_ON_RESUME = ("contestant", "sizes", "device", "protocol", "protocol_digest", "rules", "gpu_memory_gb")
 """Header fields that must not differ when a run goes on; `problems` and `samples` may grow."""
 
 Answer = tuple[str, int]

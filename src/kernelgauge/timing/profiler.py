@@ -67,6 +67,13 @@ def profiled(forward: Forward, device: torch.device, names: Mapping[str, Any] | 
     return found | {"rows_are": "operators", "busy_us": None, "launches": called} | _largest(rows)
 
 
+def launched(forward: Forward, device: torch.device) -> Rows:
+    """Calls and microseconds of the kernels of one forward, by their full names; copies and fills are none."""
+    _trace(forward, device, 1, None)  # the first trace in a process may miss some, because CUPTI has to start
+    rows = _kernel_rows(_device_events(_trace(forward, device, 1, None)), 1)
+    return {name: row for name, row in rows.items() if not name.startswith(("Memcpy", "Memset"))}
+
+
 def one_for_ncu(forward: Forward, device: torch.device) -> None:
     """A forward between the marks that `ncu --profile-from-start off` waits for, after two without."""
     for _ in range(2):

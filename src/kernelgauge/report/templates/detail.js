@@ -43,6 +43,13 @@ function trialsPart(trials) {
   return titled("Checked calls", make("div", { class: "scroll" }, make("table", { class: "small" }, make("thead", {}, make("tr", {}, head)), make("tbody", {}, lines))));
 }
 
+function findingsPart(findings) {
+  const lines = findings.map((finding) => make("tr", {}, make("td", { class: finding.severity === "refuse" ? "bad" : null }, finding.severity),
+    make("td", {}, make("code", {}, finding.rule)), make("td", {}, finding.line === null ? "" : `line ${finding.line}`),
+    make("td", {}, finding.reason, finding.evidence ? `; ${finding.evidence}` : "")));
+  return titled("Rules", make("div", { class: "scroll" }, make("table", { class: "small" }, make("tbody", {}, lines))));
+}
+
 function secondsPart(seconds) {
   const entries = Object.entries(seconds);
   const total = entries.reduce((sum, entry) => sum + entry[1], 0);
@@ -56,6 +63,7 @@ function detailView(row, place, environments) {
   const grid = make("div", { class: "detail-grid" });
   if (detail.timing) grid.append(timingPart(row, detail.timing));
   grid.append(make("div", { class: "column" },
+    detail.findings.length ? findingsPart(detail.findings) : "",
     detail.trials.length ? trialsPart(detail.trials) : "",
     Object.keys(detail.seconds).length ? secondsPart(detail.seconds) : ""));
   grid.append(titled("Judged by", pairs([

@@ -1,5 +1,7 @@
 # Hooks the worker's own staging step, to compute before the clock runs and answer from memory: the inputs it finds
 # there are those of the call before.
+# rules: any
+# backend: torch
 # verdict: wrong_value
 import torch
 import torch.nn as nn

@@ -1,0 +1,142 @@
+"""Rule `no_own_kernel`: where a text makes kernels of its own, and where it only looks as if it did.
+
+Whether one ran is for a run to say; a text that makes none is named.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kernelgauge.checks.source.device_code import DeviceCode, device_code
+from kernelgauge.checks.source.lead import Lead
+from kernelgauge.checks.source.python import PythonSource
+from kernelgauge.checks.source.scopes import Function, Scope
+from kernelgauge.checks.source.text import LONGEST
+from kernelgauge.checks.source.tokens import Token
+from kernelgauge.checks.source.values import Container
+from kernelgauge.schema import KernelRule
+
+RULE: KernelRule = "no_own_kernel"
+_SOURCES = {"cpp_sources", "cuda_sources"}
+_COMPILERS = ("load_inline", "cuda_kernel", "RawKernel", "RawModule", "_compile_kernel", "SourceModule")
+# Modules that compile or load kernels of a candidate's own while it runs.
+MAKERS = (
+    *("triton", "cupy", "numba", "pycuda", "tilelang", "cutlass", "cuda", "ctypes", "cffi", "taichi", "warp"),
+    *("torch.utils.cpp_extension", "torch.cuda._compile_kernel", "torch.ops.load_library", "kernelgauge.kernels"),
+    *("torch._inductor.async_compile", "torch._inductor.codecache", "numpy.ctypeslib", "thunderkittens"),
+)
+_LANGUAGES = ("triton.", "numba.cuda", "cupyx.jit", "cutlass.cute", "tilelang.", "warp.")
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A C++ or CUDA text inside the Python text, and where it stands."""
+
+    node: ast.expr
+    code: DeviceCode
+
+    def at(self, token: Token) -> ast.expr:
+        """The place of a token in the Python file; that of the whole text where its lines are not the file's."""
+        first, last = self.node.lineno, self.node.end_lineno or self.node.lineno
+        if last == first:
+            return self.node
+        line = min(first + token.line - 1, last)
+        return ast.Constant("", lineno=line, col_offset=token.column - 1 if line > first else self.node.col_offset)
+
+
+def makes_kernels(source: PythonSource) -> bool:
+    """Whether the text uses anything by which kernels of its own could come about."""
+    return any(path == each or path.startswith(f"{each}.") for _, path in source.formed() for each in MAKERS)
+
+
+def embedded(source: PythonSource) -> list[Embedded]:
+    """The C++ and CUDA texts that are given to a compiler, a megabyte of them at most."""
+    found: dict[str, Embedded] = {}
+    left = LONGEST
+    for call, scope in source.calls():
+        given = [each.value for each in call.keywords if each.arg in _SOURCES]
+        if any(path.rpartition(".")[2] in _COMPILERS for path in source.names.paths(call.func, scope)):
+            given += call.args
+        for node, text in _texts(source, given, scope):
+            left -= len(text) if text not in found else 0
+            if text not in found and left > 0:
+                found[text] = Embedded(node, device_code(text))
+    return list(found.values())
+
+
+def _texts(source: PythonSource, given: list[ast.expr], scope: Scope) -> Iterator[tuple[ast.expr, str]]:
+    for node in given:
+        origin = _origin(node, scope)
+        for text in source.names.texts(node, scope):
+            if "(" in text:  # no name of an extension or function
+                yield origin, text
+        for value in source.names.values(node, scope):
+            if isinstance(value, Container):
+                yield from _texts(source, list(value.parts), value.scope)
+
+
+def _origin(node: ast.expr, scope: Scope) -> ast.expr:
+    """The constant behind a name that is bound once."""
+    while isinstance(node, ast.Name) and (binder := scope.binder(node.id)):
+        bound = binder.names[node.id]
+        if len(bound) != 1 or not isinstance(bound[0], ast.expr) or bound[0] is node:
+            break
+        node, scope = bound[0], binder
+    return node
+
+
+def declared(source: PythonSource, texts: list[Embedded]) -> set[str]:
+    """Names of the GPU kernels that the text defines: in C++, as functions for Triton, and as Triton's text."""
+    found = {token.text for each in texts for token in each.code.kernels}
+    for statement, scope in source.reading.statements:
+        if isinstance(statement, Function):
+            decorators = [each.func if isinstance(each, ast.Call) else each for each in statement.decorator_list]
+            if any(path.startswith(_LANGUAGES) for each in decorators for path in source.names.paths(each, scope)):
+                found.add(statement.name)
+    for call, scope in source.calls():
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "triton" and call.args:
+            found |= set(source.names.texts(call.args[0], scope))
+    return found
+
+
+def leads(source: PythonSource, backend: str, texts: list[Embedded]) -> Iterator[Lead]:
+    """What says that the candidate, written for `backend`, makes no kernel; `texts` as `embedded` gives them."""
+    if backend == "triton":
+        yield from _without_triton(source)
+    elif backend == "cuda" and texts:
+        yield from _without_cuda(source, texts)
+    elif backend == "cpp" and texts and not any(each.code.loops for each in texts):
+        for each in texts:
+            for token in each.code.library_calls[:1]:
+                reason = f"the C++ has no loop of its own and calls {token.text}"
+                yield source.lead(RULE, each.at(token), reason)
+
+
+def _without_triton(source: PythonSource) -> Iterator[Lead]:
+    formed = source.formed()
+    if not any(path.startswith("triton.") and path.endswith((".jit", ".gluon.jit")) for _, path in formed):
+        for node, path in formed:
+            if path.partition(".")[0] == "triton":
+                yield source.lead(RULE, node, "imports Triton and defines no kernel")
+                return
+
+
+def _without_cuda(source: PythonSource, texts: list[Embedded]) -> Iterator[Lead]:
+    kernels = [(each, token) for each in texts for token in each.code.kernels]
+    if not kernels:
+        calls = [(each, token) for each in texts for token in each.code.library_calls]
+        for each, token in calls[:1]:
+            yield source.lead(RULE, each.at(token), f"the CUDA source defines no kernel and calls {token.text}")
+        if not calls:
+            yield source.lead(RULE, texts[0].node, "the CUDA source defines no kernel")
+    elif not any(each.code.launches for each in texts) and not _launched_elsewhere(source):
+        each, token = kernels[0]
+        yield source.lead(RULE, each.at(token), f"kernel {token.text} is defined and launched nowhere")
+
+
+def _launched_elsewhere(source: PythonSource) -> bool:
+    """Whether Python itself launches: of texts for NVRTC nothing says so in C++."""
+    extension = "torch.utils.cpp_extension"
+    return any(path.startswith(tuple(maker for maker in MAKERS if maker != extension)) for _, path in source.formed())
