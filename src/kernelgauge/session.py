@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
 from pathlib import Path
@@ -32,6 +32,7 @@ from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.execution.build_pool import BuildPool
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import Done, LocalExecutor, Task, devices_of
+from kernelgauge.execution.queue import EvaluationQueue, Load
 from kernelgauge.generation.contestant import Contestant, on_device
 from kernelgauge.hardware import environment
 from kernelgauge.problems.loader import load_problem, sizes_within
@@ -63,9 +64,10 @@ class Session:
     Args:
         threads: CPU threads per worker; default all cores this process may use.
         limits: what a worker may use before it is stopped.
+        builds: folder of the build cache; default below that of this installation.
     """
 
-    def __init__(self, threads: int | None = None, limits: Limits | None = None):
+    def __init__(self, threads: int | None = None, limits: Limits | None = None, builds: Path | None = None):
         self.settings = load_settings(threads, limits)
         self.environment = environment(self.settings.threads)
         self._zygote = Zygote(self.settings)
@@ -73,8 +75,8 @@ class Session:
         admissions = Admissions(self._zygote, cache / "admissions")
         self.bounds = Bounds(self._zygote, cache)
         self.memory = MemoryFit(self.bounds, self.settings.limits.gpu_memory_gb)
-        builds, slot = BuildCache(cache / "builds"), BuildPool().slot
-        self.supervisor = Supervisor(self._zygote, builds, admissions, self.bounds, self.memory, slot)
+        built, slot = BuildCache(builds or cache / "builds"), BuildPool().slot
+        self.supervisor = Supervisor(self._zygote, built, admissions, self.bounds, self.memory, slot)
         self.leases = Leases(self.settings.cache / "locks")
         self.baselines = Baselines(self.settings.cache / "baselines")
 
@@ -121,7 +123,7 @@ class Session:
         if timed or device != "cpu":
             with self.leases.exclusive(device):
                 self.supervisor.judge(job, timed)
-        return self._recorded(job)
+        return self.recorded(job)
 
     def profile(
         self,
@@ -224,12 +226,12 @@ class Session:
         for done in executor.run(tasks, watch.stage):
             result = done.result
             if isinstance(result, Job):
-                record = self._recorded(result)
+                record = self.recorded(result)
                 run.append(record, result.candidate)
                 watch.judged(record)
             elif isinstance(result, NoCandidate):
                 try:
-                    skip = self._counted(result, header, protocol)
+                    skip = self.counted(result, header.sizes, header.device, protocol)
                 except KernelgaugeError as error:
                     failed.append(Done(done.task, error))
                     watch.failed(failed[-1])
@@ -237,13 +239,21 @@ class Session:
                 run.append_skip(skip)
                 watch.skipped(skip)
             elif isinstance(result, ReferenceTooLarge):
-                too_large = _too_large(done.task, result, header)
+                problem = load_problem(done.task.problem, sizes=sizes_within(done.task.problem, header.sizes))
+                too_large = too_large_of(problem, result)
                 run.append_too_large(too_large)
                 watch.too_large(too_large)
             else:
                 failed.append(done)
                 watch.failed(done)
         return failed
+
+    def queue(
+        self, device: str, jobs: int, places: int, *, timed: bool = True, changed: Callable[[Load], None]
+    ) -> EvaluationQueue:
+        """A queue for candidates that come one by one; see `EvaluationQueue`. Close it before the session."""
+        executor = LocalExecutor(self.supervisor, self.leases, devices_of(device), jobs, timed)
+        return EvaluationQueue(executor, places, changed)
 
     def _start(
         self, contestant: Contestant, key: str, sample: int, header: RunHeader, protocol: Protocol
@@ -255,7 +265,7 @@ class Session:
             return answer.model_copy(update={"level": problem.level})
         return self.job(problem, answer, protocol, header.device)
 
-    def _recorded(self, job: Job) -> Evaluation:
+    def recorded(self, job: Job) -> Evaluation:
         """The job's record, with its speedups over the baselines measured on this machine."""
         record = job.record()
         try:
@@ -263,12 +273,12 @@ class Session:
         except StoreError as error:  # a verdict of minutes must not be lost to it
             return record.model_copy(update={"notes": (*record.notes, f"not compared with baselines: {error}")})
 
-    def _counted(self, skip: NoCandidate, header: RunHeader, protocol: Protocol) -> NoCandidate:
+    def counted(self, skip: NoCandidate, sizes: Sizes, device: str, protocol: Protocol) -> NoCandidate:
         """With what is known of the problem: a weak one does not count for those without an answer either."""
-        problem = load_problem(skip.problem, sizes=sizes_within(skip.problem, header.sizes))
-        lease = self.leases.shared if header.device == "cpu" else self.leases.exclusive
-        with lease(header.device):
-            trivial = self.supervisor.trivial(problem, protocol, header.device, self.environment)
+        problem = load_problem(skip.problem, sizes=sizes_within(skip.problem, sizes))
+        lease = self.leases.shared if device == "cpu" else self.leases.exclusive
+        with lease(device):
+            trivial = self.supervisor.trivial(problem, protocol, device, self.environment)
         return skip.model_copy(update={"counts": not trivial or protocol.score.weak_problems == "counted"})
 
     def close(self) -> None:
@@ -300,8 +310,8 @@ def _check_backend(problem: Problem, backend: str, device: str) -> None:
         raise BackendMissing(f"problem {problem.key}: {reason}")
 
 
-def _too_large(task: Task, error: ReferenceTooLarge, header: RunHeader) -> TooLarge:
-    problem = load_problem(task.problem, sizes=sizes_within(task.problem, header.sizes))
+def too_large_of(problem: Problem, error: ReferenceTooLarge) -> TooLarge:
+    """The record of a problem that does not fit the memory of the device."""
     return TooLarge(
         problem=problem.key,
         level=problem.level,

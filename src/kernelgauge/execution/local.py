@@ -11,7 +11,7 @@ the contestant itself computes on the device, there are waves as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -28,6 +28,8 @@ from kernelgauge.schema import NoCandidate
 
 # Candidates under way for each job: what a wave consists of, and how far builds run ahead of a GPU.
 _AHEAD_PER_JOB = 4
+# How soon a task is begun that came while others are under way.
+_LOOK_AGAIN_SECONDS = 0.5
 
 Start = Callable[[], "Job | NoCandidate"]
 
@@ -62,9 +64,10 @@ class LocalExecutor:
     Args:
         devices: of one kind; each judges one candidate at a time.
         jobs: how many candidates are generated, built and (on a CPU) checked at once.
+        timed: whether to time those that are right.
     """
 
-    def __init__(self, supervisor: Supervisor, leases: Leases, devices: Sequence[str], jobs: int):
+    def __init__(self, supervisor: Supervisor, leases: Leases, devices: Sequence[str], jobs: int, timed: bool = True):
         self._supervisor = supervisor
         self._leases = leases
         self._devices = list(devices)
@@ -72,16 +75,20 @@ class LocalExecutor:
         for device in devices:
             self._free.put(device)
         self._jobs = jobs
+        self._timed = timed
         self._stopping = False
 
-    def run(self, tasks: Sequence[Task], stage: Callable[[str], None] = lambda _: None) -> Iterator[Done]:
+    def run(self, tasks: Iterable[Task], stage: Callable[[str], None] = lambda _: None) -> Iterator[Done]:
         """Evaluate every task; results come as they are final, so that a caller can store each at once.
 
         Args:
+            tasks: all of them, or an iterator that is asked again after it had no more, as long as others are under
+                way; those of an iterator are taken not to compute on the device before they are judged.
             stage: told in a word what is going on, for a progress display.
         """
         self._supervisor.resume()
-        if self._devices == ["cpu"] or any(task.on_device for task in tasks):
+        on_device = isinstance(tasks, Sequence) and any(task.on_device for task in tasks)
+        if self._devices == ["cpu"] or on_device:
             return self._in_waves(iter(tasks), stage)
         stage("build, check and time")
         return self._overlapped(iter(tasks))
@@ -92,13 +99,21 @@ class LocalExecutor:
             on_gpu = self._devices != ["cpu"]
             stage("build" if on_gpu else "build and check")
             for done in self._pooled(self._prepare, wave, self._jobs):
-                if isinstance(done.result, Job) and (on_gpu or done.result.failure is None):
+                if isinstance(done.result, Job) and (on_gpu or (self._timed and done.result.failure is None)):
                     built.append(done)
                 else:
                     yield done
             if built:
                 stage("check and time" if on_gpu else "time")
                 yield from self._pooled(self._judge, built, len(self._devices))
+
+    def abandon(self) -> None:
+        """End every process of evaluations under way: they end in errors of the machine, until `resume` or `run`."""
+        self._supervisor.abandon()
+
+    def resume(self) -> None:
+        """Let evaluations begin again."""
+        self._supervisor.resume()
 
     def _pooled(self, work: Callable[[Any], Done], items: Sequence[Any], threads: int) -> Iterator[Done]:
         """Results of `work` on every item as they come."""
@@ -118,7 +133,7 @@ class LocalExecutor:
                 building |= {builders.submit(self._prepare, task) for task in islice(waiting, room)}
                 if not building and not judging:
                     return
-                ended, _ = wait(building | judging, return_when=FIRST_COMPLETED)
+                ended, _ = wait(building | judging, _LOOK_AGAIN_SECONDS, return_when=FIRST_COMPLETED)
                 for future in ended:
                     done = future.result()
                     if future in building and isinstance(done.result, Job):
@@ -160,7 +175,7 @@ class LocalExecutor:
             with self._leases.exclusive(device):
                 done.result.device = device
                 if not self._stopping:
-                    self._supervisor.judge(done.result)
+                    self._supervisor.judge(done.result, self._timed)
         except KernelgaugeError as error:
             return Done(done.task, without_locals(error))
         finally:
