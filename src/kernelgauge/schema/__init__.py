@@ -12,7 +12,7 @@ from kernelgauge.schema.evaluation import Environment, Evaluation, Outcome, Tria
 from kernelgauge.schema.memory import GB, GpuMemory
 from kernelgauge.schema.problem import SUITE_NAME, Candidate, Domain, Problem, Sizes, Weakness, suite_of
 from kernelgauge.schema.profile import Counters, Profile, ProfileRow, Stall
-from kernelgauge.schema.run import NoCandidate, RunHeader, TooLarge
+from kernelgauge.schema.run import Generation, NoCandidate, RunHeader, TooLarge
 from kernelgauge.schema.timing import GpuState, Timing
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "Domain",
     "Environment",
     "Evaluation",
+    "Generation",
     "GpuMemory",
     "GpuState",
     "Measured",
