@@ -130,14 +130,14 @@ def test_ctrl_c_ends_what_it_is_at(session: Session, settings: Settings, quick: 
         def __init__(self) -> None:
             pass
 
-        def judge(self, job: Job) -> Job:
+        def judge(self, job: Job, timed: bool = True) -> Job:
             job.device = "cpu"
-            return judge.judge(job)
+            return judge.judge(job, timed)
 
         def abandon(self) -> None:
             judge.abandon()
 
-    executor = LocalExecutor(session.supervisor, Leases(tmp_path), [device], 1, {device: Elsewhere()})
+    executor = LocalExecutor(session.supervisor, Leases(tmp_path), [device], 1, judge=Elsewhere)
     fast, slow = (prepared(session, right(), each) for each in (quick, rules))
     tasks = [Task(str(n), 0, lambda job=job: job) for n, job in enumerate((fast, slow))]  # type: ignore[misc]
     results = executor.run(tasks)
@@ -158,7 +158,7 @@ def test_a_refusal_reaches_the_session(session: Session, tmp_path: Path) -> None
         def __init__(self) -> None:
             pass
 
-        def judge(self, job: Job) -> Job:
+        def judge(self, job: Job, timed: bool = True) -> Job:
             raise ReferenceTooLarge("problem 9/1 does not fit", 12.0, 10.0)
 
     named = problem().model_copy(update={"key": "9/1", "source": problem().source + "# 9/1\n"})
@@ -170,7 +170,7 @@ def test_a_refusal_reaches_the_session(session: Session, tmp_path: Path) -> None
         make_environment(),
     )
     job.trivial, job.built = (), True
-    executor = LocalExecutor(session.supervisor, Leases(tmp_path), ["cuda:0"], 1, {"cuda:0": Refuses()})
+    executor = LocalExecutor(session.supervisor, Leases(tmp_path), ["cuda:0"], 1, judge=Refuses)
     (done,) = executor.run([Task("9/1", 0, lambda: job)])
     assert isinstance(done.result, ReferenceTooLarge)
     with pytest.raises(ReferenceTooLarge, match="9/1 does not fit") as again:

@@ -21,7 +21,7 @@ WORKER = kind_of("worker", "cpu", {"KERNELGAUGE_TEST": "{scratch}/here"})
 
 @pytest.fixture
 def zygote(tmp_path: Path) -> Iterator[Zygote]:
-    zygote = Zygote(Settings(cache=tmp_path, threads=1))
+    zygote = Zygote(Settings(cache=tmp_path, builds=tmp_path / "builds", threads=1))
     yield zygote
     zygote.close()
 

@@ -168,6 +168,28 @@ class Protocol(Record):
         except ValidationError as error:
             raise UsageError(f"protocol {self.name} cannot be used so: {first_complaint(error)}") from error
 
+    def counting(self, trials: int, samples: int) -> Protocol:
+        """The same rules with so many checked calls and timed calls.
+
+        A protocol that decides by itself when it has seen enough takes both for the least that it may be allowed: it
+        checks no fewer than its own, and its largest number of samples is never lowered.
+        """
+        rules = self.model_dump()
+        fixed = not self.timing.interleaved
+        variants = list(self.inputs.variants)
+        rules["inputs"]["variants"] = (variants + ["own"] * trials)[: trials if fixed else max(trials, len(variants))]
+        for name, device in (("timing", "cpu"), ("gpu_timing", "cuda")):
+            own = self.timing_on(device)
+            if fixed:
+                wanted = {"min_samples": samples, "max_samples": samples}
+            else:
+                wanted = {"max_samples": max(samples, own.max_samples)}
+            rules[name] |= {field: count for field, count in wanted.items() if getattr(own, field) != count}
+        try:
+            return Protocol.model_validate(rules)
+        except ValidationError as error:
+            raise UsageError(f"protocol {self.name} cannot be used so: {first_complaint(error)}") from error
+
     @property
     def digest(self) -> str:
         """Of all that decides a figure; `rules` decide who gets one, and stand beside it in records and headers."""
@@ -241,18 +263,22 @@ class Settings(Record):
     """Settings of one session."""
 
     cache: Path
+    builds: Path
+    """Folder of the build cache."""
     threads: int = Field(ge=1)
     limits: Limits = Limits()
 
 
-def load_settings(threads: int | None = None, limits: Limits | None = None) -> Settings:
+def load_settings(threads: int | None = None, limits: Limits | None = None, builds: Path | None = None) -> Settings:
     """Settings from the environment; `threads` defaults to the cores this process may use."""
     base = os.environ.get("KERNELGAUGE_CACHE")
     if not base:
         home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         base = str(home / "kernelgauge")
+    cache = Path(base).expanduser().absolute()
     return Settings(
-        cache=Path(base).expanduser().absolute(),
+        cache=cache,
+        builds=builds.absolute() if builds else cache / "builds",
         threads=threads or len(os.sched_getaffinity(0)),
         limits=limits or Limits(),
     )

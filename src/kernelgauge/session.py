@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, nullcontext
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from kernelgauge.execution.assembly import assembled
 from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import Done, LocalExecutor, Task, devices_of
+from kernelgauge.execution.queue import EvaluationQueue, Load
 from kernelgauge.generation.contestant import Contestant, on_device
 from kernelgauge.hardware import environment
 from kernelgauge.problems.loader import load_problem, sizes_within
@@ -60,10 +61,11 @@ class Session:
     Args:
         threads: CPU threads per worker; default all cores this process may use.
         limits: what a worker may use before it is stopped.
+        builds: folder of the build cache; default below that of this installation.
     """
 
-    def __init__(self, threads: int | None = None, limits: Limits | None = None):
-        self.settings = load_settings(threads, limits)
+    def __init__(self, threads: int | None = None, limits: Limits | None = None, builds: Path | None = None):
+        self.settings = load_settings(threads, limits, builds)
         self.environment = environment(self.settings.threads)
         self.supervisor = assembled(self.settings)
         self._zygote, self.bounds = self.supervisor.zygote, self.supervisor.bounds
@@ -117,7 +119,7 @@ class Session:
         if timed or device != "cpu":
             with self.leases.exclusive(device):
                 self.supervisor.judge(job, timed)
-        return self._recorded(job)
+        return self.recorded(job)
 
     def profile(
         self,
@@ -215,8 +217,7 @@ class Session:
         ]
         watch = watch or Watch()
         watch.begin(len(tasks))
-        with self._judges(header.device, bool(tasks)) as judges:
-            executor = LocalExecutor(self.supervisor, self.leases, devices_of(header.device), jobs, judges)
+        with closing(self._executor(header.device, jobs)) as executor:
             return self._collected(executor.run(tasks, watch.stage), run, protocol, watch)
 
     def _collected(self, results: Iterator[Done], run: Run, protocol: Protocol, watch: Watch) -> list[Done]:
@@ -226,12 +227,12 @@ class Session:
         for done in results:
             result = done.result
             if isinstance(result, Job):
-                record = self._recorded(result)
+                record = self.recorded(result)
                 run.append(record, result.candidate)
                 watch.judged(record)
             elif isinstance(result, NoCandidate):
                 try:
-                    skip = self._counted(result, header, protocol)
+                    skip = self.counted(result, header.sizes, header.device, protocol)
                 except KernelgaugeError as error:
                     failed.append(Done(done.task, error))
                     watch.failed(failed[-1])
@@ -239,7 +240,8 @@ class Session:
                 run.append_skip(skip)
                 watch.skipped(skip)
             elif isinstance(result, ReferenceTooLarge):
-                too_large = _too_large(done.task, result, header)
+                problem = load_problem(done.task.problem, sizes=sizes_within(done.task.problem, header.sizes))
+                too_large = too_large_of(problem, result)
                 run.append_too_large(too_large)
                 watch.too_large(too_large)
             else:
@@ -247,16 +249,16 @@ class Session:
                 watch.failed(done)
         return failed
 
-    @contextmanager
-    def _judges(self, device: str, wanted: bool) -> Iterator[dict[str, JudgeProcess]]:
-        """A process for each GPU, ended in the end. A CPU needs none: nothing else goes on while it is timed."""
-        gpus = devices_of(device) if wanted and device != "cpu" else []
-        with ExitStack() as stack:
-            judges = {}
-            for gpu in gpus:
-                judges[gpu] = JudgeProcess(self.settings)
-                stack.callback(judges[gpu].close)
-            yield judges
+    def queue(
+        self, device: str, jobs: int, places: int, *, timed: bool = True, changed: Callable[[Load], None]
+    ) -> EvaluationQueue:
+        """A queue for candidates that come one by one; see `EvaluationQueue`. Close it before the session."""
+        return EvaluationQueue(self._executor(device, jobs, timed), places, changed)
+
+    def _executor(self, device: str, jobs: int, timed: bool = True) -> LocalExecutor:
+        """For all devices of that name. A CPU needs no process that judges: it does nothing else meanwhile."""
+        judge = None if device == "cpu" else partial(JudgeProcess, self.settings)
+        return LocalExecutor(self.supervisor, self.leases, devices_of(device), jobs, timed, judge)
 
     def _start(
         self, contestant: Contestant, key: str, sample: int, header: RunHeader, protocol: Protocol
@@ -268,7 +270,7 @@ class Session:
             return answer.model_copy(update={"level": problem.level})
         return self.job(problem, answer, protocol, header.device)
 
-    def _recorded(self, job: Job) -> Evaluation:
+    def recorded(self, job: Job) -> Evaluation:
         """The job's record, with its speedups over the baselines measured on this machine."""
         record = job.record()
         try:
@@ -276,12 +278,12 @@ class Session:
         except StoreError as error:  # a verdict of minutes must not be lost to it
             return record.model_copy(update={"notes": (*record.notes, f"not compared with baselines: {error}")})
 
-    def _counted(self, skip: NoCandidate, header: RunHeader, protocol: Protocol) -> NoCandidate:
+    def counted(self, skip: NoCandidate, sizes: Sizes, device: str, protocol: Protocol) -> NoCandidate:
         """With what is known of the problem: a weak one does not count for those without an answer either."""
-        problem = load_problem(skip.problem, sizes=sizes_within(skip.problem, header.sizes))
-        lease = self.leases.shared if header.device == "cpu" else self.leases.exclusive
-        with lease(header.device):
-            trivial = self.supervisor.trivial(problem, protocol, header.device, self.environment)
+        problem = load_problem(skip.problem, sizes=sizes_within(skip.problem, sizes))
+        lease = self.leases.shared if device == "cpu" else self.leases.exclusive
+        with lease(device):
+            trivial = self.supervisor.trivial(problem, protocol, device, self.environment)
         return skip.model_copy(update={"counts": not trivial or protocol.score.weak_problems == "counted"})
 
     def close(self) -> None:
@@ -313,8 +315,8 @@ def _check_backend(problem: Problem, backend: str, device: str) -> None:
         raise BackendMissing(f"problem {problem.key}: {reason}")
 
 
-def _too_large(task: Task, error: ReferenceTooLarge, header: RunHeader) -> TooLarge:
-    problem = load_problem(task.problem, sizes=sizes_within(task.problem, header.sizes))
+def too_large_of(problem: Problem, error: ReferenceTooLarge) -> TooLarge:
+    """The record of a problem that does not fit the memory of the device."""
     return TooLarge(
         problem=problem.key,
         level=problem.level,

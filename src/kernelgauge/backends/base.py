@@ -98,6 +98,14 @@ class Backend:
         folder = resources.files("kernelgauge.backends").joinpath(f"examples/{self.name}")
         return folder.joinpath("reference.py").read_text(), folder.joinpath("candidate.py").read_text()
 
+    def examples(self) -> list[tuple[str, str]]:
+        """Several such pairs: a fusion, a tiled product, an attention; the one worked pair where there are none."""
+        folder = resources.files("kernelgauge.backends").joinpath("examples/few_shot")
+        pairs = [folder.joinpath(name) for name in ("gelu", "matmul", "attention")]
+        if not all(pair.joinpath(f"{self.name}.py").is_file() for pair in pairs):
+            return [self.example()]
+        return [(p.joinpath("reference.py").read_text(), p.joinpath(f"{self.name}.py").read_text()) for p in pairs]
+
 
 def search_path() -> str:
     """PATH for sealed processes: this installation's own tools first, then the system's."""

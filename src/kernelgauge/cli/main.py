@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from kernelgauge import __version__
-from kernelgauge.cli import baseline, build, doctor, evaluate, problems, profile, report, run
+from kernelgauge.cli import baseline, build, doctor, evaluate, problems, profile, prompt, report, run
 from kernelgauge.errors import KernelgaugeError
 
 _INTERRUPTED = 130
@@ -47,6 +47,7 @@ app.command("report")(report.report)
 app.command("doctor")(doctor.doctor)
 app.command("build")(build.build)
 app.command("guide")(build.guide)
+app.command("prompt")(prompt.prompt)
 app.add_typer(baseline.app, name="baseline")
 app.add_typer(problems.app, name="problems")
 

@@ -169,23 +169,11 @@ def chosen_rules(
         raise UsageError(f"--math {math.value} and --precision {precision.value} are two different arithmetics")
     wanted = math or named
     if timer is not None:
-        _check_timer(timer, device, rules)
+        from kernelgauge.timing.timers import check_timer
+
+        check_timer(timer, device, rules)
     allowed: RuleSetName | None = kernels.value if kernels else None
     return rules.under(wanted.value if wanted else None, timer, allowed) if wanted or timer or allowed else rules
-
-
-def _check_timer(name: str, device: str, rules: Protocol) -> None:
-    from kernelgauge.timing.timers import timer_named, timer_names
-
-    timer = timer_named(name)
-    if device not in timer.devices:
-        fitting = [each for each in timer_names() if device in timer_named(each).devices]
-        raise UsageError(f"timer {name!r} does not work on {device} (there: {', '.join(fitting)})")
-    if rules.timing_on(device).interleaved and not timer.times_single_calls:
-        raise UsageError(
-            f"timer {name!r} needs many calls on one set of inputs, and protocol {rules.name} draws new ones for "
-            "each: use --protocol v0.1"
-        )
 
 
 def command_line() -> str:

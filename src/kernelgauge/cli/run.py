@@ -10,6 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelgauge import __version__
+from kernelgauge.cli.model import (
+    Cached,
+    Connections,
+    ModelArguments,
+    ModelName,
+    Regenerations,
+    Samples,
+    Temperature,
+    judge_model,
+)
 from kernelgauge.cli.options import (
     BackendName,
     DeviceName,
@@ -34,6 +44,7 @@ from kernelgauge.cli.options import (
     parse_names,
     sizes_of_run,
 )
+from kernelgauge.cli.prompt import GpuName, Hardware, Shots, ShotsOption, SourceRules, Templates
 from kernelgauge.errors import MachineError, UsageError
 from kernelgauge.schema import suite_of
 
@@ -135,8 +146,12 @@ def usual_jobs(contestant: Contestant, device: str) -> int:
 
 
 def run(
-    contestant: Annotated[str, typer.Option("--contestant", help="inductor, folder:DIR, or module:Class.")],
     out: Annotated[Path, typer.Option("--out", help="Run folder; an unfinished one goes on.")],
+    contestant: Annotated[
+        str | None, typer.Option("--contestant", help="inductor, folder:DIR, or module:Class.")
+    ] = None,
+    model: ModelName = None,
+    model_arg: ModelArguments = None,
     level: Annotated[str | None, typer.Option("--level", help="Levels, such as 1,2; default: all but 4.")] = None,
     problems: Annotated[str | None, typer.Option("--problems", help="Problems, such as 1/19,2/14.")] = None,
     suite: SuiteName = None,
@@ -151,8 +166,47 @@ def run(
     kernels: RulesName = None,
     gpu_memory: GpuMemoryGb = None,
     jobs: Jobs = None,
+    samples: Samples = 1,
+    option: Shots = ShotsOption.one_shot,
+    hardware: Hardware = False,
+    gpu: GpuName = None,
+    temperature: Temperature = 0.0,
+    max_regenerations: Regenerations = 10,
+    source_rules: SourceRules = None,
+    templates: Templates = None,
+    max_connections: Connections = None,
+    cache: Cached = False,
 ) -> None:
     """Judge a contestant on a part of the suite and keep every record. Ctrl-C loses nothing that was finished."""
+    if (contestant is None) == (model is None):
+        raise UsageError("name who is judged: either --contestant or --model")
+    if model is not None:
+        where = chosen_device(device)
+        splits = [f"level_{number}" for number in parse_levels(level) or ()]
+        task = {
+            **({"splits": splits} if level is not None else {}),
+            **{"problems": parse_names(problems), "suite": suite, "limit": limit, "backend": backend},
+            **{"sizes": sizes.value if sizes else None, "device": where, "protocol": protocol},
+            **{"math": math.value if math else None, "precision": precision.value if precision else "fp32"},
+            **{"timing_method": timing_method, "jobs": jobs, "option": option.value, "rules": source_rules},
+            **{"include_hardware": hardware or gpu is not None, "gpu_name": gpu, "temperature": temperature},
+            **{"check_kernel": max_regenerations > 0, "max_regenerations": max_regenerations},
+            **{
+                "templates": str(templates) if templates else None,
+                "gpu_memory_gb": chosen_gpu_memory(gpu_memory, where),
+            },
+        }
+        judge_model(
+            model,
+            out,
+            arguments=model_arg or [],
+            samples=samples,
+            connections=max_connections,
+            cached=cache,
+            task=task,
+        )
+        return
+    assert contestant is not None
     from kernelgauge.generation.contestants import contestant_named
     from kernelgauge.problems.catalogue import DEFAULT_LEVELS
     from kernelgauge.schema import RunHeader

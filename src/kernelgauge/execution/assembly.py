@@ -18,7 +18,7 @@ def assembled(settings: Settings) -> Supervisor:
     bounds = Bounds(zygote, settings.cache)
     return Supervisor(
         zygote,
-        BuildCache(settings.cache / "builds"),
+        BuildCache(settings.builds),
         Admissions(zygote, settings.cache / "admissions"),
         bounds,
         MemoryFit(bounds, settings.limits.gpu_memory_gb),

@@ -34,10 +34,10 @@ class JudgeProcess:
 
     def __init__(self, settings: Settings):
         self._settings = settings
-        self._ended = False
+        self.ended = False
         self._start()
 
-    def judge(self, job: Job) -> Job:
+    def judge(self, job: Job, timed: bool = True) -> Job:
         """The job, judged: see `Supervisor.judge`, also for what it raises.
 
         Raises:
@@ -45,10 +45,10 @@ class JudgeProcess:
         """
         for _ in range(_ATTEMPTS):
             try:
-                self._connection.send(job)
+                self._connection.send((job, timed))
                 answer: Answer = self._connection.recv()
             except (EOFError, OSError):
-                if self._ended:
+                if self.ended:
                     raise MachineError("evaluations were stopped") from None
                 status = self._process.wait()
                 self._start()
@@ -62,13 +62,13 @@ class JudgeProcess:
         raise MachineError(f"{named} ended with status {status}, and again when it was repeated")
 
     def abandon(self) -> None:
-        """End it now, and with it the evaluation under way."""
-        self._ended = True
+        """End it now, and with it the evaluation under way; it is of no use any more."""
+        self.ended = True
         self._process.terminate()
 
     def close(self) -> None:
         """End it, as it has nothing to do any more."""
-        self._ended = True
+        self.ended = True
         self._connection.close()
         try:
             self._process.wait(_ENDS_WITHIN_SECONDS)
@@ -89,9 +89,9 @@ class JudgeProcess:
             self._connection.send(self._settings)
 
 
-def _judged(supervisor: Supervisor, job: Job) -> Answer:
+def _judged(supervisor: Supervisor, job: Job, timed: bool) -> Answer:
     try:
-        supervisor.judge(job)
+        supervisor.judge(job, timed)
     except KernelgaugeError as error:
         return without_locals(error)
     except Exception:
@@ -110,7 +110,7 @@ def main() -> None:
         supervisor = assembled(session.recv())
         try:
             while True:
-                session.send(_judged(supervisor, session.recv()))
+                session.send(_judged(supervisor, *session.recv()))
         finally:
             supervisor.abandon()
 

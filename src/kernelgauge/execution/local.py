@@ -12,7 +12,7 @@ itself computes on the device, there are waves as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -30,6 +30,8 @@ from kernelgauge.schema import NoCandidate
 
 # Candidates under way for each job: what a wave consists of, and how far builds run ahead of a GPU.
 _AHEAD_PER_JOB = 4
+# How soon a task is begun that came while others are under way.
+_LOOK_AGAIN_SECONDS = 0.5
 
 Start = Callable[[], "Job | NoCandidate"]
 
@@ -64,7 +66,8 @@ class LocalExecutor:
     Args:
         devices: of one kind; each judges one candidate at a time.
         jobs: how many candidates are generated, built and (on a CPU) checked at once.
-        judges: by device, who judges there; for others, `supervisor` does.
+        timed: whether to time those that are right.
+        judge: starts a process that judges on a device; without, it is judged in this one.
     """
 
     def __init__(
@@ -73,7 +76,8 @@ class LocalExecutor:
         leases: Leases,
         devices: Sequence[str],
         jobs: int,
-        judges: Mapping[str, JudgeProcess] | None = None,
+        timed: bool = True,
+        judge: Callable[[], JudgeProcess] | None = None,
     ):
         self._supervisor = supervisor
         self._leases = leases
@@ -82,17 +86,26 @@ class LocalExecutor:
         for device in devices:
             self._free.put(device)
         self._jobs = jobs
-        self._judges = judges or {}
+        self._timed = timed
+        self._start_judge = judge
+        self._judges: dict[str, JudgeProcess] = {}
         self._stopping = False
 
-    def run(self, tasks: Sequence[Task], stage: Callable[[str], None] = lambda _: None) -> Iterator[Done]:
+    def run(self, tasks: Iterable[Task], stage: Callable[[str], None] = lambda _: None) -> Iterator[Done]:
         """Evaluate every task; results come as they are final, so that a caller can store each at once.
 
         Args:
+            tasks: all of them, or an iterator that is asked again after it had no more, as long as others are under
+                way; those of an iterator are taken not to compute on the device before they are judged.
             stage: told in a word what is going on, for a progress display.
         """
         self._supervisor.resume()
-        if self._devices == ["cpu"] or any(task.on_device for task in tasks):
+        if self._start_judge is not None:
+            for device in self._devices:
+                if (before := self._judges.get(device)) is None or before.ended:
+                    self._judges[device] = self._start_judge()
+        on_device = isinstance(tasks, Sequence) and any(task.on_device for task in tasks)
+        if self._devices == ["cpu"] or on_device:
             return self._in_waves(iter(tasks), stage)
         stage("build, check and time")
         return self._overlapped(iter(tasks))
@@ -103,13 +116,29 @@ class LocalExecutor:
             on_gpu = self._devices != ["cpu"]
             stage("build" if on_gpu else "build and check")
             for done in self._pooled(self._prepare, wave, self._jobs):
-                if isinstance(done.result, Job) and (on_gpu or done.result.failure is None):
+                if isinstance(done.result, Job) and (on_gpu or (self._timed and done.result.failure is None)):
                     built.append(done)
                 else:
                     yield done
             if built:
                 stage("check and time" if on_gpu else "time")
                 yield from self._pooled(self._judge, built, len(self._devices))
+
+    def abandon(self) -> None:
+        """End every process of evaluations under way: they end in errors of the machine, until `resume` or `run`."""
+        for judge in self._judges.values():
+            judge.abandon()
+        self._supervisor.abandon()
+
+    def resume(self) -> None:
+        """Let evaluations begin again."""
+        self._supervisor.resume()
+
+    def close(self) -> None:
+        """End the processes that judge."""
+        for judge in self._judges.values():
+            judge.close()
+        self._judges.clear()
 
     def _pooled(self, work: Callable[[Any], Done], items: Sequence[Any], threads: int) -> Iterator[Done]:
         """Results of `work` on every item as they come."""
@@ -129,7 +158,7 @@ class LocalExecutor:
                 building |= {builders.submit(self._prepare, task) for task in islice(waiting, room)}
                 if not building and not judging:
                     return
-                ended, _ = wait(building | judging, return_when=FIRST_COMPLETED)
+                ended, _ = wait(building | judging, _LOOK_AGAIN_SECONDS, return_when=FIRST_COMPLETED)
                 for future in ended:
                     done = future.result()
                     if future in building and isinstance(done.result, Job):
@@ -148,9 +177,7 @@ class LocalExecutor:
             self._stopping = True
             for pool in pools:
                 pool.shutdown(wait=False, cancel_futures=True)
-            for judge in self._judges.values():
-                judge.abandon()
-            self._supervisor.abandon()
+            self.abandon()
             raise
 
     def _prepare(self, task: Task) -> Done:
@@ -176,8 +203,8 @@ class LocalExecutor:
                 if self._stopping:
                     return done
                 if (judge := self._judges.get(device)) is not None:
-                    return Done(done.task, judge.judge(job))
-                self._supervisor.judge(job)
+                    return Done(done.task, judge.judge(job, self._timed))
+                self._supervisor.judge(job, self._timed)
         except KernelgaugeError as error:
             if isinstance(error, ReferenceTooLarge):
                 self._supervisor.remember(job, error)

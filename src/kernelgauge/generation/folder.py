@@ -98,9 +98,13 @@ class Folder:
         """Sample numbers of the files for this problem."""
         return sorted(self._files.get(problem, {}))
 
+    def file(self, problem: str, sample: int) -> Path:
+        """The file that answers this problem with this sample number."""
+        return self._files[problem][sample]
+
     def complete(self, problem: Problem, sample: int, device: str) -> Candidate | NoCandidate:
         """The file's text as a candidate; an unreadable file is no candidate."""
-        file = self._files[problem.key][sample]
+        file = self.file(problem.key, sample)
         try:
             source = read_source(file)
         except CandidateError as error:

@@ -13,7 +13,7 @@ from kernelgauge.schema.memory import GB, GpuMemory
 from kernelgauge.schema.problem import SUITE_NAME, Candidate, Domain, Problem, Sizes, Weakness, suite_of
 from kernelgauge.schema.profile import Counters, Profile, ProfileRow, Stall
 from kernelgauge.schema.rules import RULE_SETS, Executed, Finding, KernelRule, Ran, RuleSetName
-from kernelgauge.schema.run import NoCandidate, RunHeader, TooLarge
+from kernelgauge.schema.run import Generation, NoCandidate, RunHeader, TooLarge
 from kernelgauge.schema.timing import GpuState, Timing
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Evaluation",
     "Executed",
     "Finding",
+    "Generation",
     "GpuMemory",
     "GpuState",
     "KernelRule",

@@ -41,6 +41,21 @@ class TooLarge(Record):
     """One sentence: what it needs, what there is, what to do."""
 
 
+class Generation(Record):
+    """How a language model was asked; two runs that differ in any of it are two contestants."""
+
+    backend: str
+    option: str
+    """Worked examples in the prompt: `zero_shot`, `one_shot`, `few_shot`."""
+    hardware: str | None = None
+    """The GPU or processor that the prompt describes; None if it describes none."""
+    temperature: float | None = None
+    max_regenerations: int
+    """How often an answer that was refused before any evaluation could be given anew; 0: none was refused."""
+    prompt_digest: str
+    """Of what a contestant is told about a problem, the problem itself left out."""
+
+
 class RunHeader(Record):
     """First file of a run folder: what was asked, so that the same command can go on and others repeat it."""
 
@@ -62,6 +77,8 @@ class RunHeader(Record):
     """The cap on the GPU's memory, see `config.Limits`; None: all that the device has."""
     command: str = ""
     """The command that began the run; empty where none did, or in runs from before it was kept."""
+    generation: Generation | None = None
+    """None where no language model was asked."""
 
     @property
     def suites(self) -> tuple[str, ...]:

@@ -19,7 +19,16 @@ from kernelgauge.store.lock import FolderLock
 
 R = TypeVar("R", bound=Record)
 
-SAME_ON_RESUME = ("contestant", "sizes", "device", "protocol", "protocol_digest", "rules", "gpu_memory_gb")
+SAME_ON_RESUME = (
+    "contestant",
+    "sizes",
+    "device",
+    "protocol",
+    "protocol_digest",
+    "rules",
+    "gpu_memory_gb",
+    "generation",
+)
 """Header fields that must not differ when a run goes on; `problems` and `samples` may grow."""
 
 Answer = tuple[str, int]
@@ -90,11 +99,27 @@ class Run:
             return cls.create(path, header)
         run = cls.open(path)
         try:
-            run._extend(header)
+            run.extend(header)
         except BaseException:
             run.close()
             raise
         return run
+
+    def extend(self, asked: RunHeader) -> None:
+        """Go on with the same question and more problems or samples. Raises StoreError if it is another question."""
+        for field in SAME_ON_RESUME:
+            ours, theirs = getattr(self.header, field), getattr(asked, field)
+            if ours != theirs:
+                if isinstance(ours, Record) and isinstance(theirs, Record):
+                    field = next(name for name, value in ours if getattr(theirs, name) != value)
+                    ours, theirs = getattr(ours, field), getattr(theirs, field)
+                raise StoreError(f"{self.path} is a run with {field} {ours!r}, not {theirs!r}; choose another folder")
+        problems = tuple(dict.fromkeys((*self.header.problems, *asked.problems)))
+        samples = max(self.header.samples, asked.samples)
+        grown = self.header.model_copy(update={"problems": problems, "samples": samples})
+        if grown != self.header:
+            _write_header(self.path, grown)
+            self.header = grown
 
     def append(self, evaluation: Evaluation, candidate: Candidate) -> None:
         """Store the source, then the record, both durable on return. Threads may call this.
@@ -181,18 +206,6 @@ class Run:
                 self.torn = f"the last line of {journal.path} was unfinished and was moved to {aside.name}"
             elif not self._lock and (tail := journal.torn()):
                 self.torn = f"the last line of {journal.path} is unfinished ({len(tail)} bytes) and was left out"
-
-    def _extend(self, asked: RunHeader) -> None:
-        for field in SAME_ON_RESUME:
-            ours, theirs = getattr(self.header, field), getattr(asked, field)
-            if ours != theirs:
-                raise StoreError(f"{self.path} is a run with {field} {ours!r}, not {theirs!r}; choose another folder")
-        problems = tuple(dict.fromkeys((*self.header.problems, *asked.problems)))
-        samples = max(self.header.samples, asked.samples)
-        grown = self.header.model_copy(update={"problems": problems, "samples": samples})
-        if grown != self.header:
-            _write_header(self.path, grown)
-            self.header = grown
 
     def _check_writable(self) -> None:
         if not self._lock:

@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 
+from kernelgauge.config import Protocol
+from kernelgauge.errors import UsageError
 from kernelgauge.registry import made
 from kernelgauge.timing.cache_flush import CacheFlush
 
@@ -163,3 +165,16 @@ def timer_named(name: str) -> Timer:
 def timer_names() -> list[str]:
     """Short names of the built-in timers."""
     return list(_BUILT_IN)
+
+
+def check_timer(name: str, device: str, rules: Protocol) -> None:
+    """Raises UsageError if there is no such timer, or it does not fit the device or the protocol."""
+    timer, kind = timer_named(name), device.partition(":")[0]
+    if kind not in timer.devices:
+        fitting = [each for each in timer_names() if kind in timer_named(each).devices]
+        raise UsageError(f"timer {name!r} does not work on {kind} (there: {', '.join(fitting)})")
+    if rules.timing_on(device).interleaved and not timer.times_single_calls:
+        raise UsageError(
+            f"timer {name!r} needs many calls on one set of inputs, and protocol {rules.name} draws new ones for "
+            "each: use --protocol v0.1"
+        )

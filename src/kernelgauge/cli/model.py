@@ -1,0 +1,151 @@
+"""`kernelgauge run --model`: how good is this language model? The task of Inspect, with friendlier words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from kernelgauge.cli.options import command_line
+from kernelgauge.errors import MachineError, UsageError
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog
+
+ModelName = Annotated[
+    str | None,
+    typer.Option("--model", help="Instead of a contestant: openai/..., anthropic/..., kernelgauge/inductor, ..."),
+]
+ModelArguments = Annotated[
+    list[str] | None, typer.Option("--model-arg", "-M", help="For the model: base_url=http://..., path=FILE.")
+]
+Samples = Annotated[int, typer.Option("--samples", min=1, help="With --model: answers to each problem.")]
+Temperature = Annotated[float, typer.Option("--temperature", min=0.0, help="With --model.")]
+Regenerations = Annotated[
+    int,
+    typer.Option("--max-regenerations", min=0, help="With --model: further tries where an answer cannot be right."),
+]
+Connections = Annotated[
+    int | None, typer.Option("--max-connections", min=1, help="With --model: calls at once; default: adapts.")
+]
+Cached = Annotated[bool, typer.Option("--cache", help="With --model: reuse its answers to the same prompts.")]
+
+_KS = (1, 2, 5, 10, 20, 50, 100)
+_MOST_IN_FLIGHT = 10_000
+_MOST_ERRORS = 5
+
+
+def judge_model(
+    model: str,
+    out: Path,
+    *,
+    arguments: Sequence[str],
+    samples: int,
+    connections: int | None,
+    cached: bool,
+    task: dict[str, Any],
+) -> None:
+    """Ask a model for candidates and judge them, into a run folder with Inspect's log beside it.
+
+    Args:
+        task: arguments of `inspect.task.kernelbench`.
+
+    Raises:
+        UsageError: Inspect is not installed, or an argument is wrong.
+        MachineError: some candidates could not be judged.
+    """
+    try:
+        from inspect_ai import Epochs, eval
+        from inspect_ai.model import get_model
+    except ImportError:
+        raise UsageError("asking a model needs Inspect: pip install 'kernelgauge[inspect]'") from None
+    from kernelgauge.cli.progress import RunProgress
+    from kernelgauge.inspect.judge import judge_of
+    from kernelgauge.inspect.setting import Setting
+    from kernelgauge.inspect.task import kernelbench
+
+    made = _rightly(kernelbench, **task, out=str(out))
+    keys = [str(sample.id) for sample in made.dataset]
+    if not keys:
+        raise UsageError("there are no such problems")
+    judge = judge_of(Setting.model_validate(made.dataset[0].metadata["setting"]))
+    judge.samples, judge.command = samples, command_line()
+    options = _options(arguments)
+    who = str(_rightly(get_model, model, **options))  # a wrong name or a missing key must not leave a folder
+    try:
+        with RunProgress() as watch:
+            judge.watch = watch
+            judge.open(who)
+            missing = sum(judge.answered(key, number) is None for key in keys for number in range(samples))
+            watch.begin(missing)
+            logs = _rightly(
+                eval,
+                made,
+                model=model,
+                model_args=options,
+                epochs=Epochs(samples, ["mean", *(f"pass_at_{k}" for k in _KS if 1 < k <= samples)]),
+                log_dir=str(out / "inspect"),
+                log_level="error",
+                display="none",
+                max_samples=min(len(keys) * samples, _MOST_IN_FLIGHT),
+                max_connections=connections,
+                cache=cached,
+            )
+    finally:
+        judge.close()
+    _tell(logs[0] if logs else None, out)
+
+
+def _tell(log: EvalLog | None, out: Path) -> None:
+    """The run's figures, what they cost, and what is missing; no log, or a cancelled one, means ctrl-C."""
+    from kernelgauge.report.scores import score_run
+    from kernelgauge.report.terminal import show
+    from kernelgauge.store.run import Run
+
+    run = Run.read(out)
+    if log is None or log.status == "cancelled":
+        kept = f"{len(run.done())} records are kept in {out}"
+        typer.echo(f"\nkernelgauge: {kept}; the same command goes on where this one stopped", err=True)
+        raise KeyboardInterrupt
+    show(score_run(run))
+    for name, usage in log.stats.model_usage.items():
+        typer.echo(f"{name}: {usage.input_tokens:,} tokens read, {usage.output_tokens:,} written")
+    typer.echo(f"records: {out}   report: kernelgauge report {out} --html report.html")
+    typer.echo(f"answers: inspect view --log-dir {out / 'inspect'}")
+    errors = [f"{sample.id}: {sample.error.message}" for sample in log.samples or [] if sample.error]
+    if log.error:
+        errors.insert(0, log.error.message)
+    for error in errors[:_MOST_ERRORS]:
+        typer.echo(f"kernelgauge: not judged: {error.splitlines()[0]}", err=True)
+    if errors:
+        raise MachineError(f"{len(errors)} samples were not judged; the same command tries them again")
+
+
+def _rightly(call: Any, *arguments: Any, **options: Any) -> Any:
+    """What the call gives. Wrong uses that Inspect complains of (a key is missing, a name unknown) become ours."""
+    try:
+        return call(*arguments, **options)
+    except Exception as error:
+        if isinstance(error.__cause__, UsageError):
+            raise error.__cause__ from None
+        if type(error).__name__ == "PrerequisiteError" or type(error) is ValueError:
+            raise UsageError(Text.from_markup(str(error)).plain.strip()) from error
+        raise
+
+
+def _options(given: Sequence[str]) -> dict[str, Any]:
+    """`["path=answers.jsonl", "stream=true"]` as values: JSON where it is that, else text. Raises UsageError."""
+    found: dict[str, Any] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise UsageError(f"--model-arg wants NAME=VALUE, not {each!r}")
+        try:
+            found[name.strip().replace("-", "_")] = json.loads(value)
+        except ValueError:
+            found[name.strip().replace("-", "_")] = value
+    return found

@@ -1,0 +1,81 @@
+"""`kernelgauge prompt`: what would a language model be told?"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kernelgauge.cli.options import (
+    BackendName,
+    DeviceName,
+    MathName,
+    PrecisionName,
+    ProtocolName,
+    SizesName,
+    chosen_device,
+    chosen_rules,
+    chosen_sizes,
+)
+
+
+class ShotsOption(StrEnum):
+    """How many worked pairs of reference and candidate a prompt shows."""
+
+    zero_shot = "zero_shot"
+    one_shot = "one_shot"
+    few_shot = "few_shot"
+
+
+Shots = Annotated[ShotsOption, typer.Option("--option", help="Worked examples: none, one, several.")]
+Hardware = Annotated[
+    bool, typer.Option("--hardware", help="Describe the GPU (on a CPU the processor), and what helps there.")
+]
+GpuName = Annotated[
+    str | None, typer.Option("--gpu", help="Describe this one instead, such as H100; implies --hardware.")
+]
+SourceRules = Annotated[
+    str | None, typer.Option("--rules", help="What counts as a kernel; default: what the protocol says.")
+]
+Templates = Annotated[
+    Path | None, typer.Option("--templates", help="Folder whose files take the place of the prompt's templates.")
+]
+
+
+def prompt(
+    problem: Annotated[str, typer.Argument(help="A problem such as 1/23, or a reference file of your own.")],
+    backend: BackendName = None,
+    option: Shots = ShotsOption.one_shot,
+    hardware: Hardware = False,
+    gpu: GpuName = None,
+    sizes: SizesName = None,
+    device: DeviceName = None,
+    protocol: ProtocolName = "strict",
+    math: MathName = None,
+    precision: PrecisionName = None,
+    rules: SourceRules = None,
+    templates: Templates = None,
+) -> None:
+    """Print exactly what `run --model` would send for this problem, without sending it."""
+    from kernelgauge.backends.registry import backend_named
+    from kernelgauge.generation.prompts.prompt import Asked, Prompts, backend_for
+    from kernelgauge.problems.loader import load_problem
+
+    where = chosen_device(device)
+    language = backend_named(backend or backend_for(where))
+    if device is None and where not in language.devices:  # nothing runs here: it need not be this machine's
+        where = language.devices[0]
+    asked = Asked(
+        backend=language.name,
+        option=option.value,
+        protocol=chosen_rules(protocol, math, precision, None, where),
+        device=where,
+        include_hardware=hardware or gpu is not None,
+        gpu_name=gpu,
+        rules=rules,
+        templates=templates,
+    )
+    found = load_problem(problem, sizes=chosen_sizes(sizes, where, problem))
+    typer.echo(Prompts(asked).problem(found), nl=False)

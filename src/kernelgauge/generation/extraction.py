@@ -1,0 +1,226 @@
+"""From what a model answered to the source text of a candidate.
+
+Real answers hold drafts, reasoning, a kernel file beside the Python file, fences in docstrings, no fence at all, or
+end in the middle. The rule: the last piece of the answer that is whole wins. Whole means Python that parses and binds
+`ModelNew` at its top level. Where no piece is, the best broken one is given all the same, so that a verdict or a
+second question can say what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_FENCE = re.compile(r"\s{0,12}(?P<marks>`{3,}|~{3,})\s*(?P<tag>[\w+#.-]*)[^`]*$")
+_REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_STARTS = re.compile(r"(import|from|class|def|@)\s?\S|\"\"\"|'''|#!?\s?\S|[A-Za-z_]\w*\s*(:\s*\w+\s*)?=\s*\S")
+_KERNEL_TAGS = {"cuda", "cu", "cpp", "c++", "c", "hip"}
+_SOURCE_KEYWORDS = {"cuda_sources", "cpp_sources"}
+# More fences than this are no answer; what is tried grows with their square.
+_MOST_FENCES = 200
+_MOST_TRIES = 1000
+_MOST_CUTS = 20
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """The candidate in an answer: its text, None if there is none, and what to say about how it was found."""
+
+    source: str | None
+    whole: bool = False
+    """Whether it parses and binds `ModelNew`."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Fence:
+    line: int
+    marks: str
+    tag: str
+
+    def closes(self, opener: _Fence) -> bool:
+        return not self.tag and self.marks[0] == opener.marks[0] and len(self.marks) >= len(opener.marks)
+
+
+@dataclass(frozen=True)
+class _Block:
+    tag: str
+    text: str
+    end: int
+    closed: bool
+
+
+def extract(answer: str, cut_off: bool = False) -> Extracted:
+    """The candidate that `answer` contains.
+
+    Reasoning between `<think>` tags is left out. Of several whole pieces the last one is taken, and a note says so;
+    one without an end comes after all that have one.
+
+    Args:
+        cut_off: whether the answer is known to end too early. Then a piece without an end is not whole, though what
+            there is of it may parse.
+    """
+    spoken = _REASONING.sub("", _normal(answer))
+    lines = spoken.split("\n")
+    fences = list(_fences(lines))[-_MOST_FENCES:]
+    blocks = _blocks(lines, fences)
+    whole = [block for block in _stretches(lines, fences) if block.closed or not cut_off]
+    if whole:
+        last = max(whole, key=lambda block: (block.closed, block.end))
+        count = len({block.end for block in whole})
+        text, notes = _with_kernel_text(last.text, blocks)
+        if not last.closed:
+            notes = ("the last block has no end", *notes)
+        if count > 1:
+            notes = (f"{count} blocks of the answer define ModelNew; the last is taken", *notes)
+        return Extracted(_ended(text), True, notes)
+    if not fences and not cut_off and (bare := _without_prose(lines)):
+        return Extracted(_ended(bare), True, ("the answer has no code block; its Python lines are taken",))
+    return _broken(spoken, blocks)
+
+
+def defines_model(text: str) -> bool:
+    """Whether `text` is Python with a top-level `ModelNew`."""
+    if "ModelNew" not in text:
+        return False
+    tree = parsed(text)
+    return tree is not None and "ModelNew" in bound_names(tree)
+
+
+def parsed(text: str) -> ast.Module | None:
+    """The syntax tree of `text`; None if it is not Python."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def bound_names(tree: ast.Module) -> set[str]:
+    """Names that a module binds at its top level, in `if` and `try` included."""
+    found: set[str] = set()
+    waiting: list[ast.stmt] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            found.add(node.name)
+            continue
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
+        for child in ast.walk(node):
+            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+                found.add(child.id)
+        for field in ("body", "orelse", "finalbody", "handlers"):
+            for child in getattr(node, field, []):
+                waiting.extend(child.body if isinstance(child, ast.ExceptHandler) else [child])
+    return found
+
+
+def _normal(answer: str) -> str:
+    return answer.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
+
+
+def _ended(text: str) -> str:
+    return text.strip("\n") + "\n"
+
+
+def _fences(lines: list[str]) -> Iterator[_Fence]:
+    for number, line in enumerate(lines):
+        if match := _FENCE.fullmatch(line):
+            yield _Fence(number, match["marks"], match["tag"].lower())
+
+
+def _blocks(lines: list[str], fences: list[_Fence]) -> list[_Block]:
+    """The blocks as Markdown reads them: a fence to the next one that closes it, or to the end."""
+    blocks = []
+    rest = iter(fences)
+    for opener in rest:
+        closer = next((fence for fence in rest if fence.closes(opener)), None)
+        end = closer.line if closer else len(lines)
+        blocks.append(_Block(opener.tag, "\n".join(lines[opener.line + 1 : end]), end, closer is not None))
+    return blocks
+
+
+def _stretches(lines: list[str], fences: list[_Fence]) -> Iterator[_Block]:
+    """Everything from a fence to any later one, or to the end: a docstring or an outer block may hold fences too.
+
+    Of those that begin at one fence the shortest that mentions `ModelNew` and parses is enough.
+    """
+    ends = [fence for fence in fences if not fence.tag]
+    tries = _MOST_TRIES
+    for opener in reversed(fences):
+        for end in [*(fence.line for fence in ends if fence.line > opener.line), len(lines)]:
+            text = _dedented("\n".join(lines[opener.line + 1 : end]))
+            tries -= "ModelNew" in text
+            if tries < 0:
+                return
+            if defines_model(text):
+                yield _Block(opener.tag, text, end, end < len(lines))
+                break
+
+
+def _dedented(text: str) -> str:
+    """A block inside a list item is indented as a whole."""
+    first = next((line for line in text.split("\n") if line.strip()), "")
+    margin = len(first) - len(first.lstrip(" "))
+    if margin == 0:
+        return text
+    return "\n".join(line[margin:] if line[:margin].isspace() else line for line in text.split("\n"))
+
+
+def _with_kernel_text(source: str, blocks: list[_Block]) -> tuple[str, tuple[str, ...]]:
+    """Put a kernel that stands in a block of its own under the name that the Python compiles it by."""
+    tree = ast.parse(source)
+    known = bound_names(tree)
+    kernels = [block.text for block in blocks if block.tag in _KERNEL_TAGS and block.closed]
+    missing = [name for name in _kernel_names(tree) if name not in known]
+    if not missing or len(kernels) != 1 or '"""' in kernels[0]:
+        return source, ()
+    text = f'{missing[0]} = r"""\n{kernels[0]}\n"""\n\n{source}'
+    return text, (f"the kernel of the answer's other block became {missing[0]}",)
+
+
+def _kernel_names(tree: ast.Module) -> Iterator[str]:
+    """Names of variables that are compiled: `cuda_sources=NAME`, `cpp_sources=[NAME]`, `cuda_kernel(NAME, ...)`."""
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        texts: list[ast.expr] = [word.value for word in call.keywords if word.arg in _SOURCE_KEYWORDS]
+        if getattr(call.func, "attr", getattr(call.func, "id", "")) == "cuda_kernel":
+            texts += call.args[:1]
+        for text in texts:
+            yield from (node.id for node in ast.walk(text) if isinstance(node, ast.Name))
+
+
+def _without_prose(lines: list[str]) -> str | None:
+    """The Python of an answer without fences: from a line that can begin a file to the last that can be parsed."""
+    starts = [number for number, line in enumerate(lines) if _STARTS.match(line)]
+    for start in starts[:_MOST_CUTS]:
+        rest = lines[start:]
+        for _ in range(_MOST_CUTS):
+            text = "\n".join(rest)
+            if "ModelNew" not in text:
+                break
+            try:
+                ast.parse(text)
+            except (SyntaxError, ValueError) as error:
+                at = getattr(error, "lineno", None)
+                if at is None or at < 2 or at > len(rest):
+                    break
+                rest = rest[: at - 1]
+                continue
+            except (RecursionError, MemoryError):
+                return None
+            return text if defines_model(text) else None
+    return None
+
+
+def _broken(answer: str, blocks: list[_Block]) -> Extracted:
+    """The most promising piece where none is whole, and why it is not."""
+    python = [block for block in blocks if block.tag not in _KERNEL_TAGS and block.text.strip()]
+    named = [block for block in python if "ModelNew" in block.text] or [b for b in python if b.tag.startswith("py")]
+    if not named:
+        said = "the answer contains no code block with Python in it" if answer.strip() else "the answer is empty"
+        return Extracted(None, notes=(said,))
+    last = named[-1]
+    cut = () if last.closed else ("the answer ends in the middle of its code block",)
+    return Extracted(_ended(_dedented(last.text)), notes=cut)

@@ -1,0 +1,1 @@
+"""What contestants are told: templates, and the facts they are filled with."""

@@ -1,0 +1,109 @@
+"""Contestants of ours that Inspect can ask like a model: `kernelgauge/inductor` and `kernelgauge/replay`.
+
+They know a problem by the metadata of the first message, which the task puts there. No network, no key.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelOutput, ModelUsage, modelapi
+from inspect_ai.tool import ToolChoice, ToolInfo
+
+from kernelgauge.errors import UsageError
+from kernelgauge.inspect.replay import recorded
+from kernelgauge.inspect.solver import LAST
+from kernelgauge.inspect.usage import one_sentence
+from kernelgauge.schema import NoCandidate, Problem
+
+_COMPILES_AT_ONCE = 2
+
+
+class Asked:
+    """Which problem, sample and answer in turn a conversation is about. Raises UsageError if it does not say."""
+
+    def __init__(self, messages: list[ChatMessage]):
+        said = next((message.metadata for message in messages if message.metadata), None) or {}
+        if "problem" not in said:
+            raise UsageError("the contestants of kernelgauge answer the problems of the task kernelgauge/kernelbench")
+        self.problem = str(said["problem"])
+        self.sizes = said["sizes"]
+        self.device = str(said["device"])
+        self.sample = int(said.get("sample", 0))
+        self.turn = sum(message.role == "assistant" for message in messages)
+
+
+class Replay:
+    """Gives the answers that were given before."""
+
+    at_once = 1000
+
+    def __init__(self, path: str | None = None):
+        if path is None:
+            raise UsageError("kernelgauge/replay needs to know where the answers are: -M path=FILE")
+        self._path = path
+        self._answers = recorded(Path(path))
+
+    def answer(self, asked: Asked) -> tuple[str, bool]:
+        """The answer, and whether there is no other."""
+        given = self._answers.get((asked.problem, asked.sample))
+        if given is None:
+            return f"{self._path} holds no answer to {asked.problem}, sample {asked.sample}.", True
+        return given[min(asked.turn, len(given) - 1)], asked.turn >= len(given) - 1
+
+
+class Compiler:
+    """Answers with TorchInductor's own code; compiles beside others, but not while a device is timed."""
+
+    at_once = _COMPILES_AT_ONCE
+
+    def answer(self, asked: Asked) -> tuple[str, bool]:
+        """The answer, and whether there is no other."""
+        from kernelgauge.config import load_settings
+        from kernelgauge.execution.lease import Leases
+        from kernelgauge.generation.inductor import Inductor
+        from kernelgauge.problems.loader import load_problem
+
+        problem: Problem = load_problem(asked.problem, sizes=asked.sizes)
+        kind = asked.device.partition(":")[0]
+        with Leases(load_settings().cache / "locks").shared(asked.device):
+            found = Inductor().complete(problem, asked.sample, kind)
+        if isinstance(found, NoCandidate):
+            return f"No candidate: {found.reason}", True
+        return f"```python\n{found.source}\n```", True
+
+
+_CONTESTANTS: dict[str, type[Replay] | type[Compiler]] = {"replay": Replay, "inductor": Compiler}
+
+
+@modelapi(name="kernelgauge")
+class Contestants(ModelAPI):
+    """`kernelgauge/NAME` for each of our contestants."""
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig = GenerateConfig(),  # noqa: B008  # as Inspect declares it
+        **model_args: Any,
+    ):
+        super().__init__(model_name, base_url, api_key, [], config)
+        with one_sentence():
+            if model_name not in _CONTESTANTS:
+                raise UsageError(f"there is no model kernelgauge/{model_name}: there are {', '.join(_CONTESTANTS)}")
+            self._contestant = _CONTESTANTS[model_name](**model_args)
+
+    def max_connections(self) -> int:
+        return self._contestant.at_once
+
+    async def generate(
+        self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
+    ) -> ModelOutput:
+        text, last = await anyio.to_thread.run_sync(self._contestant.answer, Asked(input))
+        output = ModelOutput.from_content(self.model_name, text)
+        output.metadata = {LAST: last}
+        output.usage = ModelUsage()
+        return output

@@ -1,0 +1,312 @@
+"""One judge a process and setting: it knows the session, the queue in front of it, and what has been judged.
+
+Solvers and scorers of thousands of samples share it. Each candidate is judged once, by its content: a second sample
+with the same text, a strategy that looks at verdicts before the scorer does, and a task that goes on after it was
+stopped all get the verdict that is there.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from kernelgauge.config import Limits
+from kernelgauge.errors import BackendMissing, KernelgaugeError, MachineError, ReferenceTooLarge
+from kernelgauge.inspect.setting import Setting
+from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, RunHeader, TooLarge
+
+if TYPE_CHECKING:
+    from kernelgauge.execution.local import Done
+    from kernelgauge.execution.queue import EvaluationQueue, Load
+    from kernelgauge.session import Session, Watch
+    from kernelgauge.store.run import Run
+
+PLACES = 64
+"""Candidates that may wait for the devices; beyond them, samples hold their answers back."""
+
+_LARGEST_SOURCE = 1 << 20
+Verdict = Evaluation | NoCandidate | TooLarge
+_judges: dict[Setting, Judge] = {}
+_making = threading.Lock()
+
+
+@dataclass
+class Ticket:
+    """A candidate handed in: one of perhaps several that wait for the same verdict."""
+
+    problem: Problem
+    candidate: Candidate
+    future: Future[Done]
+    final: bool
+    """Whether it is its sample's answer, rather than one of several attempts."""
+
+
+def judge_of(setting: Setting) -> Judge:
+    """The judge of this process for a setting; made on first use, closed when the interpreter ends."""
+    with _making:
+        if setting not in _judges:
+            _judges[setting] = Judge(setting)
+        return _judges[setting]
+
+
+class Judge:
+    """Judges candidates under one setting. Threads may share it; `open` takes seconds, all else is quick."""
+
+    def __init__(self, setting: Setting):
+        self.setting = setting
+        self.rules = setting.chosen_protocol()
+        self.watch: Watch | None = None
+        self.samples = 1
+        """How many samples of a problem there are to be, as far as that is known."""
+        self.command = ""
+        """The command that asked for them, if one did."""
+        self._header: RunHeader | None = None
+        self._run: Run | None = None
+        self._session: Session | None = None
+        self._own = False
+        self._queue: EvaluationQueue | None = None
+        self._futures: dict[tuple[str, str], Future[Done]] = {}
+        self._waiting: dict[tuple[str, str], int] = {}
+        self._known: dict[tuple[str, str], Evaluation] = {}
+        self._answered: dict[tuple[str, int], Verdict] = {}
+        self._asking = 0
+        self._lock = threading.RLock()
+
+    def expect(self, header: RunHeader) -> None:
+        """What the run folder's header is to say, the contestant left open until somebody answers."""
+        self._header = header
+
+    def open(self, contestant: str) -> None:
+        """Start the session, and create or resume the run folder if there is to be one.
+
+        Raises:
+            StoreError: the folder holds another run, is in use, or cannot be written.
+        """
+        with self._lock:
+            if self.setting.out is not None and self._header is not None:
+                found_out = {"contestant": contestant, "samples": self.samples, "command": self.command}
+                header = self._header.model_copy(update=found_out)
+                if self._run is None:
+                    self._run = self._opened(header)
+                elif header != self._run.header:
+                    self._run.extend(header)
+            if self._queue is None:
+                from kernelgauge.session import Session, default_session
+
+                self._own = bool(self.setting.build_dir or self.setting.gpu_memory_gb)
+                limits = Limits(gpu_memory_gb=self.setting.gpu_memory_gb)
+                shared = None if self._own else default_session()
+                self._session = shared or Session(limits=limits, builds=self.setting.build_dir)
+                self._queue = self._session.queue(
+                    self.setting.device,
+                    self.setting.usual_jobs,
+                    PLACES,
+                    timed=self.setting.measure_performance,
+                    changed=self._show,
+                )
+                atexit.register(self.close)
+
+    def answered(self, problem: str, sample: int) -> tuple[str | None, Verdict] | None:
+        """What the run folder holds for this sample of a problem: source, if there is one, and verdict."""
+        verdict = self._answered.get((problem, sample))
+        if verdict is None or self._run is None:
+            return None
+        return (self._run.source(verdict.candidate_digest) if isinstance(verdict, Evaluation) else None), verdict
+
+    def misfit(self, problem: Problem, final: bool = True) -> TooLarge | None:
+        """Why a problem does not fit the device, whoever answers it: better known before somebody is asked.
+
+        Args:
+            final: whether that is what becomes of a sample, and goes into the run folder.
+        """
+        assert self._session is not None
+        try:
+            session = self._session
+            session.memory.check(problem, self.rules, self.setting.device, session.environment)
+        except ReferenceTooLarge as error:
+            return self._left_out(problem, error, final)
+        return None
+
+    def submit(self, problem: Problem, candidate: Candidate, final: bool = True) -> Ticket | Verdict:
+        """Hand in a candidate; the verdict itself if it is known already, else a ticket for `settle`.
+
+        Args:
+            final: whether it is its sample's answer, and its verdict goes into the run folder.
+        """
+        if reason := _unfit(candidate):
+            return self.skip(problem, candidate.contestant, candidate.sample, reason, final)
+        key = (problem.digest, candidate.digest)
+        with self._lock:
+            before = self._answered.get((problem.key, candidate.sample))
+            if isinstance(before, Evaluation) and before.candidate_digest == candidate.digest:
+                return before
+            if known := self._known.get(key):
+                return self._kept(known, candidate, final)
+            self._waiting[key] = self._waiting.get(key, 0) + 1
+            if key not in self._futures:
+                self._futures[key] = self._queued(problem, candidate)
+            return Ticket(problem, candidate, self._futures[key], final)
+
+    def withdraw(self, ticket: Ticket) -> None:
+        """Nobody waits with this ticket any more."""
+        key = (ticket.problem.digest, ticket.candidate.digest)
+        with self._lock:
+            self._waiting[key] -= 1
+            if self._waiting[key] == 0 and self._queue is not None:
+                self._futures.pop(key, None)
+                self._queue.withdraw(ticket.future)
+
+    def settle(self, ticket: Ticket) -> Verdict:
+        """The verdict of a ticket whose future is done, recorded in the run folder if there is one.
+
+        Raises:
+            KernelgaugeError: the machine failed, or the problem's own code; nothing is recorded.
+        """
+        from kernelgauge.evaluation.job import Job
+
+        assert self._session is not None
+        key = (ticket.problem.digest, ticket.candidate.digest)
+        with self._lock:
+            self._waiting[key] -= 1
+        try:
+            result = ticket.future.result(0).result
+        except KernelgaugeError as error:
+            result = error
+        if isinstance(result, BackendMissing):
+            who, sample = ticket.candidate.contestant, ticket.candidate.sample
+            return self.skip(ticket.problem, who, sample, str(result), ticket.final)
+        if isinstance(result, ReferenceTooLarge):
+            return self._left_out(ticket.problem, result, ticket.final)
+        if not isinstance(result, Job):
+            with self._lock:
+                self._futures.pop(key, None)
+            raise result if isinstance(result, KernelgaugeError) else MachineError("no verdict came back")
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = self._session.recorded(result)
+            self._futures.pop(key, None)
+            record = self._known[key]
+        return self._kept(record, ticket.candidate, ticket.final)
+
+    def skip(self, problem: Problem, contestant: str, sample: int, reason: str, final: bool = True) -> NoCandidate:
+        """Record that a contestant had no candidate. Raises KernelgaugeError as `settle` does."""
+        assert self._session is not None
+        before = self._answered.get((problem.key, sample))
+        if isinstance(before, NoCandidate):
+            return before
+        said = NoCandidate(
+            problem=problem.key, level=problem.level, contestant=contestant, sample=sample, reason=reason
+        )
+        skip = self._session.counted(said, self.setting.sizes, self.setting.device, self.rules)
+        if final and self._run is not None:
+            self._run.append_skip(skip)
+            self._answered[problem.key, sample] = skip
+        if final and self.watch is not None:
+            self.watch.skipped(skip)
+        return skip
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """While a contestant is being asked; for the progress display."""
+        with self._lock:
+            self._asking += 1
+        self._show(self.load)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._asking -= 1
+            self._show(self.load)
+
+    @property
+    def load(self) -> Load:
+        """How full the queue is."""
+        from kernelgauge.execution.queue import Load
+
+        return self._queue.load if self._queue is not None else Load()
+
+    def close(self) -> None:
+        """End the queue and give the run folder back; evaluations under way are lost."""
+        with self._lock:
+            queue, run, session = self._queue, self._run, self._session
+            self._queue = self._run = self._session = None
+            self._futures.clear()
+        if queue is not None:
+            queue.close()
+        if session is not None and self._own:
+            session.close()
+        if run is not None:
+            run.close()
+
+    def _opened(self, header: RunHeader) -> Run:
+        from kernelgauge.store.run import Run
+
+        assert self.setting.out is not None
+        run = Run.create_or_resume(self.setting.out, header)
+        for skip in run.skips():
+            self._answered[skip.problem, skip.sample] = skip
+        for record in run.evaluations():
+            if record.passed and record.timing is None and self.setting.measure_performance:
+                continue  # from a task that timed nothing
+            self._answered[record.problem, record.sample] = record
+            self._known[record.problem_digest, record.candidate_digest] = record
+        return run
+
+    def _queued(self, problem: Problem, candidate: Candidate) -> Future[Done]:
+        from kernelgauge.execution.local import Task
+
+        session, queue = self._session, self._queue
+        if session is None or queue is None:
+            raise MachineError("the judge was closed")
+        device = self.setting.device
+        task = Task(problem.key, candidate.sample, lambda: session.job(problem, candidate, self.rules, device))
+        return queue.submit(task)
+
+    def _left_out(self, problem: Problem, error: ReferenceTooLarge, final: bool) -> TooLarge:
+        from kernelgauge.session import too_large_of
+
+        found = too_large_of(problem, error)
+        if final and self._run is not None:
+            self._run.append_too_large(found)
+        if final and self.watch is not None:
+            self.watch.too_large(found)
+        return found
+
+    def _kept(self, known: Evaluation, candidate: Candidate, final: bool) -> Evaluation:
+        """The verdict as this candidate's own."""
+        record = _of_sample(known, candidate)
+        if final and self._run is not None:
+            self._run.append(record, candidate)
+            self._answered[record.problem, record.sample] = record
+        if final and self.watch is not None:
+            self.watch.judged(record)
+        return record
+
+    def _show(self, load: Load) -> None:
+        if self.watch is not None:
+            doing = f": {load.stage}" if load.stage else ""
+            self.watch.stage(f"{self._asking} asked, {load.waiting} waiting, {load.judging} being judged{doing}")
+
+
+def _unfit(candidate: Candidate) -> str | None:
+    try:
+        size = len(candidate.source.encode())
+    except UnicodeEncodeError as error:
+        return f"the candidate is not text: {error}"
+    return "the candidate is larger than 1 MB" if size > _LARGEST_SOURCE else None
+
+
+def _of_sample(record: Evaluation, candidate: Candidate) -> Evaluation:
+    """The verdict of a text as that of this sample with the same text."""
+    if record.sample == candidate.sample:
+        return record
+    note = f"the same text as sample {record.sample}, judged once"
+    notes = record.notes if note in record.notes else (*record.notes, note)
+    changes = {"id": uuid4().hex, "sample": candidate.sample, "contestant": candidate.contestant, "notes": notes}
+    return record.model_copy(update=changes)

@@ -1,0 +1,1 @@
+"""What to try next: strategies as pure functions of the history of attempts."""

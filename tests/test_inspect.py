@@ -1,0 +1,689 @@
+"""The benchmark as a task of Inspect: scripted models and our own contestants, the real evaluator on a CPU."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from factories import make_evaluation, quick_protocol
+
+pytest.importorskip("inspect_ai", reason="needs the extra inspect")
+
+from inspect_ai import Epochs, eval
+from inspect_ai.log import EvalLog, EvalSample, read_eval_log
+from inspect_ai.model import ChatMessage, Model, ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import SampleScore, Score, pass_at
+from inspect_ai.solver import Solver, solver
+
+from kernelgauge.config import load_protocol
+from kernelgauge.errors import ReferenceTooLarge, UsageError
+from kernelgauge.generation.extraction import Extracted
+from kernelgauge.generation.prompts.prompt import Templates
+from kernelgauge.inspect.contestants import Contestants
+from kernelgauge.inspect.metrics import by_level, geometric_mean, overall
+from kernelgauge.inspect.replay import recorded
+from kernelgauge.inspect.scorer import as_score
+from kernelgauge.inspect.setting import device_of
+from kernelgauge.inspect.solver import Screen, driven
+from kernelgauge.inspect.task import benchmark, kernelbench
+from kernelgauge.report.estimators import pass_at_k
+from kernelgauge.schema import Evaluation, NoCandidate
+from kernelgauge.search.sample import Sample
+from kernelgauge.search.strategy import Attempt, Step
+from kernelgauge.session import default_session
+from kernelgauge.store.run import Run
+
+REFERENCE = """import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x) * 2 + 1
+
+
+def get_inputs():
+    return [torch.rand(33, 65)]
+
+
+def get_init_inputs():
+    return []
+"""
+RIGHT = """import torch
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return x.clamp(min=0) * 2 + 1
+"""
+WRONG = RIGHT.replace("+ 1", "+ 2")
+USAGE = ModelUsage(input_tokens=7, output_tokens=5, total_tokens=12)
+
+Answer = Callable[[list[ChatMessage]], str]
+
+
+def fenced(source: str) -> str:
+    return f"```python\n{source}```"
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("protocol") / "quick.toml"
+    path.write_text(quick_protocol())
+    return str(path)
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> str:
+    path = tmp_path / "scaled.py"
+    path.write_text(REFERENCE)
+    return str(path)
+
+
+def scripted(answer: Answer | str, stop: str = "stop") -> Model:
+    """A model that answers with what a function makes of the conversation."""
+
+    def output(messages: list[ChatMessage], *_: Any) -> ModelOutput:
+        said = answer if isinstance(answer, str) else answer(messages)
+        made = ModelOutput.from_content("scripted", said, stop_reason=stop)  # type: ignore[arg-type]
+        made.usage = USAGE
+        return made
+
+    return get_model("mockllm/model", custom_outputs=output)
+
+
+def asked(model: Model | str, folder: Path, problems: str, quick: str, *, epochs: Any = 1, **task: Any) -> EvalLog:
+    """The log of an evaluation of these problems, untimed unless said otherwise."""
+    given = {"device": "cpu", "sizes": "small", "protocol": quick, "backend": "torch", "option": "zero_shot"}
+    made = kernelbench(problems=problems, **{**given, "measure_performance": False, **task})
+    (log,) = eval(
+        made, model=model, epochs=epochs, log_dir=str(folder), display="none", log_level="error", max_samples=200
+    )
+    return log
+
+
+def only(log: EvalLog) -> EvalSample:
+    assert log.status == "success", log.error
+    assert log.samples is not None and len(log.samples) == 1
+    return log.samples[0]
+
+
+def score_of(sample: EvalSample) -> Score:
+    assert sample.scores is not None, sample.error
+    return sample.scores["kernel"]
+
+
+def verdict_in(sample: EvalSample) -> dict[str, Any]:
+    metadata = score_of(sample).metadata
+    assert metadata is not None
+    return metadata["verdict"]  # type: ignore[no-any-return]
+
+
+def metrics_of(log: EvalLog, reducer: str | None = None) -> dict[str, float]:
+    assert log.results is not None
+    chosen = [score for score in log.results.scores if reducer is None or score.reducer in (reducer, None)]
+    return {name: metric.value for score in chosen for name, metric in score.metrics.items()}
+
+
+# ---------------------------------------------------------------- the task
+
+
+def test_parameters_and_defaults_are_those_of_the_published_task() -> None:
+    defaults = {name: p.default for name, p in inspect.signature(kernelbench).parameters.items()}
+    assert tuple(defaults.pop("splits")) == ("level_1", "level_2", "level_3")
+    assert {name: defaults[name] for name in defaults} == {
+        **{"limit": None, "option": "one_shot", "precision": "fp32", "include_hardware": False, "gpu_name": None},
+        **{"backend": None, "check_kernel": True, "max_regenerations": 10, "num_correct_trials": 5},
+        **{"num_perf_trials": 100, "measure_performance": True, "timing_method": None, "verbose": False},
+        **{"build_dir": None, "device": None, "p": 1.0, "temperature": 0.0, "protocol": "strict", "sizes": None},
+        **{
+            "suite": None,
+            "rules": None,
+            "problems": None,
+            "math": None,
+            "templates": None,
+            "out": None,
+            "jobs": None,
+        },
+        "gpu_memory_gb": None,
+    }
+
+
+def test_a_split_is_a_level_and_a_sample_is_a_problem() -> None:
+    made = kernelbench(splits="level_2,level_3", limit=101, device="cpu", backend="torch", sizes="small")
+    ids = [sample.id for sample in made.dataset]
+    assert ids[:2] == ["2/1", "2/2"] and ids[100] == "3/1" and len(ids) == 101
+    assert made.dataset[0].metadata["level"] == 2 and made.dataset[0].metadata["sizes"] == "small"
+    assert "class Model(" in made.dataset[0].input[0].text
+    assert made.config.temperature == 0.0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"splits": "level_9"}, "no split"),
+        ({"option": "many_shot"}, "option"),
+        ({"precision": "fp8"}, "precision"),
+        ({"backend": "fortran"}, "unknown backend"),
+        ({"backend": "cuda"}, "only on cuda"),
+        ({"device": "tpu"}, "no device"),
+        ({"sizes": "huge"}, "no sizes"),
+        ({"protocol": "loose"}, "unknown protocol"),
+        ({"timing_method": "cuda_event"}, "does not work on cpu"),
+        ({"rules": "all"}, "no rules"),
+        ({"problems": "1/999"}, "1/999"),
+        ({"precision": "fp16", "math": "bf16"}, "two different"),
+    ],
+)
+def test_wrong_arguments_are_refused_in_a_sentence(wrong: dict[str, Any], said: str) -> None:
+    known = {name: p.default for name, p in inspect.signature(kernelbench).parameters.items()}
+    with pytest.raises(UsageError, match=said):
+        benchmark(**{**known, "device": "cpu", "sizes": "small", "limit": 1, **wrong})
+
+
+def test_devices_by_name_and_number() -> None:
+    known = {"cpu": "cpu", "cuda": "cuda", "cuda:1": "cuda:1", 2: "cuda:2", "3": "cuda:3"}
+    assert {each: device_of(each) for each in known} == known
+    for wrong in ("cuda:x", "cpu:", "", "gpu"):
+        with pytest.raises(UsageError):
+            device_of(wrong)
+
+
+def test_counts_of_calls_are_exact_where_the_protocol_counts_and_the_least_where_it_decides() -> None:
+    strict, published = load_protocol("strict"), load_protocol("v0.1")
+    assert strict.counting(5, 100).digest == strict.digest
+    assert published.counting(5, 100).digest == published.digest
+    assert len(strict.counting(9, 100).inputs.variants) == 9
+    assert strict.counting(9, 1000).timing_on("cpu").max_samples == 1000
+    assert strict.counting(1, 1).digest == strict.digest
+    fixed = published.counting(2, 10)
+    assert fixed.inputs.variants == ("own", "own")
+    assert (
+        [fixed.timing_on(d).min_samples for d in ("cpu", "cuda")]
+        == [10, 10]
+        == [fixed.timing_on(d).max_samples for d in ("cpu", "cuda")]
+    )
+
+
+# ---------------------------------------------------------------- one sample
+
+
+def test_a_right_answer_is_judged_and_explained(tmp_path: Path, problem: str, quick: str) -> None:
+    out = tmp_path / "run"
+    log = asked(
+        scripted(f"First a draft.\n{fenced(WRONG)}\nBetter:\n{fenced(RIGHT)}"),
+        tmp_path / "logs",
+        problem,
+        quick,
+        measure_performance=True,
+        out=str(out),
+    )
+    sample = only(log)
+    score = score_of(sample)
+    assert score.value["correct"] == 1 and score.value["fast_0"] == 1  # type: ignore[index,call-overload]
+    assert score.answer == RIGHT
+    text = score.explanation or ""
+    for part in ("**passed", "x eager", "### Checked calls", "### Samples", "reference (ms):", "2 blocks of the"):
+        assert part in text
+    (record,) = Run.read(out).evaluations()
+    assert verdict_in(sample) == record.model_dump(mode="json")
+    assert Run.read(out).source(record.candidate_digest) == RIGHT
+    header = Run.read(out).header
+    assert header.contestant == "mockllm/model" and header.generation is not None
+    assert header.generation.option == "zero_shot" and header.generation.backend == "torch"
+    assert set(score.value) == {  # type: ignore[arg-type]
+        *("correct", "fast_0", "fast_0.5", "fast_0.8", "fast_1", "fast_1.5", "fast_2", "fast_1_point", "speedup")
+    }
+
+
+def test_what_cannot_be_right_is_asked_for_again_with_the_reason(tmp_path: Path, problem: str, quick: str) -> None:
+    def answer(messages: list[ChatMessage]) -> str:
+        turn = sum(message.role == "assistant" for message in messages)
+        return ("I think so.", fenced("class ModelNew(:"), fenced(RIGHT))[turn]
+
+    sample = only(asked(scripted(answer), tmp_path, problem, quick))
+    assert score_of(sample).value["correct"] == 1  # type: ignore[index,call-overload]
+    said = [message.text for message in sample.messages if message.role == "user"]
+    assert len(said) == 3
+    assert "no code block" in said[1] and "line 1" in said[2]
+    attempts = sample.store["attempts"]
+    assert [bool(attempt["refusal"]) for attempt in attempts] == [True, True, False]
+    assert [attempt["parent"] for attempt in attempts] == [None, 0, 1]
+
+
+@pytest.mark.parametrize(("task", "calls"), [({"max_regenerations": 2}, 3), ({"check_kernel": False}, 1)])
+def test_after_the_last_try_the_evaluator_has_the_word(
+    tmp_path: Path, problem: str, quick: str, task: dict[str, Any], calls: int
+) -> None:
+    sample = only(asked(scripted(fenced("class ModelNew(:")), tmp_path, problem, quick, **task))
+    assert sum(message.role == "assistant" for message in sample.messages) == calls
+    assert verdict_in(sample)["outcome"] == "load_failed"
+    assert score_of(sample).value["correct"] == 0  # type: ignore[index,call-overload]
+
+
+def test_no_candidate_at_all_counts_as_not_passed(tmp_path: Path, problem: str, quick: str) -> None:
+    out = tmp_path / "run"
+    log = asked(scripted("No."), tmp_path, problem, quick, max_regenerations=1, out=str(out))
+    score = score_of(only(log))
+    assert score.value == {"correct": 0, "fast_0": 0} and score.reason == "invalid_response_format"
+    assert "no code block" in (score.explanation or "")
+    (skip,) = Run.read(out).skips()
+    assert (skip.problem, skip.sample) == (problem, 0)
+
+
+def test_an_answer_at_its_length_limit_is_asked_for_again_and_told_so(
+    tmp_path: Path, problem: str, quick: str
+) -> None:
+    """What there is of it parses, and is not what its author meant."""
+    cut = fenced(RIGHT).removesuffix("\n```").removesuffix(" * 2 + 1\n```")
+    sample = only(asked(scripted(cut, stop="max_tokens"), tmp_path, problem, quick, max_regenerations=1))
+    assert "answer more briefly" in sample.messages[2].text
+
+
+def test_a_candidate_for_another_device_is_no_candidate(tmp_path: Path, problem: str, quick: str) -> None:
+    source = "from torch.utils.cpp_extension import load_inline\nModelNew = load_inline('k', cuda_sources='')\n"
+    sample = only(asked(scripted(fenced(source)), tmp_path, problem, quick, max_regenerations=0))
+    assert "only on cuda" in verdict_in(sample)["reason"]
+
+
+# ---------------------------------------------------------------- many samples
+
+
+def lines(path: Path, answers: dict[tuple[str, int], str]) -> str:
+    rows = [{"problem": key, "sample": sample, "answer": said} for (key, sample), said in answers.items()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def replaying(path: str) -> Model:
+    return get_model("kernelgauge/replay", path=path)
+
+
+def test_epochs_give_unbiased_shares_and_pass_at_k(tmp_path: Path, problem: str, quick: str) -> None:
+    """Each candidate is judged once, however often it is given."""
+    other = tmp_path / "other.py"
+    other.write_text(REFERENCE.replace("* 2", "* 3"))
+    given = {(problem, n): fenced(RIGHT if n in (1, 2) else WRONG) for n in range(4)}
+    given |= {(str(other), n): fenced(RIGHT) for n in range(4)}
+    out = tmp_path / "run"
+    log = asked(
+        replaying(lines(tmp_path / "answers.jsonl", given)),
+        tmp_path / "logs",
+        f"{problem},{other}",
+        quick,
+        epochs=Epochs(4, ["mean", "pass_at_2"]),
+        out=str(out),
+    )
+    assert log.status == "success"
+    expected = {"mean": [0.5, 0.0], "pass_at_2": [pass_at_k(4, 2, 2), 0.0]}
+    for reducer, (first, second) in expected.items():
+        found = metrics_of(log, reducer)
+        assert found["correct"] == found["fast_0"] == found["correct_own"] == pytest.approx((first + second) / 2)
+        assert found["correct_stderr"] == pytest.approx(abs(first - second) / 2)
+    records = Run.read(out).evaluations()
+    assert {(r.problem, r.sample) for r in records} == set(given)
+    assert sum("judged once" in " ".join(record.notes) for record in records) == 5
+    assert len({record.id for record in records}) == 8
+
+
+def test_what_the_run_folder_holds_is_not_asked_again(tmp_path: Path, problem: str, quick: str) -> None:
+    out = tmp_path / "run"
+    first = asked(scripted(fenced(RIGHT)), tmp_path / "logs", problem, quick, out=str(out))
+
+    def answer(messages: list[ChatMessage]) -> str:
+        raise AssertionError("asked again")
+
+    second = asked(scripted(answer), tmp_path / "logs", problem, quick, out=str(out))
+    assert verdict_in(only(first)) == verdict_in(only(second))
+    assert only(second).store["restored"] is True
+    assert len(Run.read(out).evaluations()) == 1
+    other = asked(scripted(answer), tmp_path / "logs", problem, quick, out=str(out), option="one_shot")
+    assert other.samples and other.samples[0].error
+    assert "option 'zero_shot', not 'one_shot'" in other.samples[0].error.message
+    close_judges()
+    timed = asked(scripted(fenced(RIGHT)), tmp_path / "logs", problem, quick, out=str(out), measure_performance=True)
+    assert verdict_in(only(timed))["timing"], "what was only checked before is judged again to be timed"
+
+
+def test_a_problem_that_fails_by_itself_stops_nothing_and_is_never_scored(
+    tmp_path: Path, problem: str, quick: str
+) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text(REFERENCE.replace("torch.relu(x)", "x.nothing_of_the_kind()"))
+    log = asked(scripted(fenced(RIGHT)), tmp_path, f"{broken},{problem}", quick)
+    assert log.status == "error" and log.samples is not None
+    by_id = {sample.id: sample for sample in log.samples}
+    assert by_id[str(broken)].error is not None and not by_id[str(broken)].scores
+    assert score_of(by_id[problem]).value["correct"] == 1  # type: ignore[index,call-overload]
+
+
+def test_a_problem_that_does_not_count_is_in_no_share(tmp_path: Path, problem: str, quick: str) -> None:
+    weak = tmp_path / "weak.py"
+    weak.write_text(REFERENCE.replace("torch.relu(x) * 2 + 1", "x - x"))
+    source = RIGHT.replace("x.clamp(min=0) * 2 + 1", "x - x")
+    answers = {(problem, 0): fenced(WRONG), (str(weak), 0): fenced(source)}
+    log = asked(replaying(lines(tmp_path / "a.jsonl", answers)), tmp_path, f"{problem},{weak}", quick)
+    by_id = {sample.id: score_of(sample) for sample in log.samples or []}
+    assert math.isnan(by_id[str(weak)].as_float()) and by_id[str(weak)].reason == "not_counted"
+    assert "not counted" in (by_id[str(weak)].explanation or "")
+    assert metrics_of(log)["correct"] == 0.0
+
+
+def test_judging_does_not_hold_back_asking(tmp_path: Path, problem: str, quick: str) -> None:
+    """Nothing can be judged until every sample has been answered, and yet every sample is."""
+    count, given = 150, threading.Semaphore(0)
+    lease, answered = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with default_session().leases.exclusive("cpu"):
+            lease.set()
+            for _ in range(count):
+                if not given.acquire(timeout=120):
+                    return
+            answered.set()
+
+    def answer(messages: list[ChatMessage]) -> str:
+        given.release()
+        return fenced(f"# {messages[0].metadata['sample'] % 3}\n{RIGHT}")  # type: ignore[index]
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    lease.wait(60)
+    log = asked(scripted(answer), tmp_path, problem, quick, epochs=count)
+    holder.join()
+    assert answered.is_set()
+    assert log.status == "success" and metrics_of(log)["correct"] == 1.0
+
+
+def test_a_problem_too_large_for_the_device_is_asked_of_nobody(
+    tmp_path: Path, problem: str, quick: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check(*_: Any) -> None:
+        raise ReferenceTooLarge("judging it takes at least 30 GB", 30.0, 24.0)
+
+    def answer(messages: list[ChatMessage]) -> str:
+        raise AssertionError("asked")
+
+    monkeypatch.setattr(default_session().memory, "check", check)
+    out = tmp_path / "run"
+    score = score_of(only(asked(scripted(answer), tmp_path, problem, quick, out=str(out))))
+    assert score.reason == "too_large" and "30 GB" in (score.explanation or "")
+    assert [found.problem for found in Run.read(out).too_large()] == [problem]
+
+
+# ---------------------------------------------------------------- metrics and scores
+
+
+def scored(problem: str, level: int, speedup: float | None, passed: bool = True) -> SampleScore:
+    verdict: Evaluation | NoCandidate = make_evaluation(problem, speedup, "passed" if passed else "wrong_value")
+    score = as_score(verdict, Extracted("x"), p=1.1, timed=True)
+    return SampleScore(score=score, sample_id=problem, sample_metadata={"level": level})
+
+
+def test_metrics_per_level_and_over_all() -> None:
+    scores = [scored("1/1", 1, 4.0), scored("1/2", 1, 1.0), scored("2/1", 2, None, passed=False)]
+    shares, levels = overall()(scores), by_level()(scores)
+    assert isinstance(shares, dict) and isinstance(levels, dict)
+    assert shares["correct"] == pytest.approx(2 / 3) and shares["fast_1"] == pytest.approx(1 / 3)
+    assert shares["fast_1.1"] == shares["fast_1.1_point"] == shares["fast_2"] == pytest.approx(1 / 3)
+    assert shares["fast_0.8"] == pytest.approx(2 / 3)
+    assert shares["correct_stderr"] == pytest.approx(1 / 3)
+    assert levels["correct_L1"] == 1.0 and levels["correct_L2"] == 0.0 and levels["fast_2_L1"] == 0.5
+    assert math.isnan(levels["correct_L2_stderr"])  # type: ignore[arg-type]
+
+
+def test_the_geometric_mean_weighs_problems_and_not_samples() -> None:
+    scores = [scored("1/1", 1, 4.0), scored("1/1", 1, 1.0), scored("2/1", 2, 8.0)]
+    scores.append(scored("2/2", 2, None, passed=False))
+    found = geometric_mean()(scores)
+    assert isinstance(found, dict)
+    assert found["geomean"] == pytest.approx(4.0)
+    assert found["geomean_L1"] == pytest.approx(2.0) and found["geomean_L2"] == pytest.approx(8.0)
+    spread = (math.log(8) - math.log(2)) / 2
+    assert found["geomean_stderr"] == pytest.approx(4.0 * spread)
+
+
+def test_metrics_stand_what_inspect_reduces_to_in_the_middle_of_a_run() -> None:
+    reduced = pass_at(2)([scored("1/1", 1, 4.0).score])
+    found = overall()([SampleScore(score=reduced, sample_id="1/1"), scored("1/2", 1, 1.0)])
+    assert isinstance(found, dict) and found["correct"] == 1.0
+    assert overall()([]) == {} and geometric_mean()([]) == {}
+
+
+# ---------------------------------------------------------------- contestants without a key
+
+
+def test_answers_come_from_files_logs_runs_and_folders(tmp_path: Path, problem: str, quick: str) -> None:
+    out = tmp_path / "run"
+    asked(scripted(fenced(RIGHT)), tmp_path / "logs", problem, quick, out=str(out))
+    (log,) = (tmp_path / "logs").glob("*.eval")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "1_19_relu_sample_2.py").write_text(RIGHT)
+    assert recorded(Path(log)) == {(problem, 0): [fenced(RIGHT)]}
+    assert recorded(out) == {(problem, 0): [fenced(RIGHT + "\n")]}
+    assert recorded(folder) == {("1/19", 2): [fenced(RIGHT + "\n")]}
+    rows = '{"problem": "level1/19", "answer": "a"}\n\n{"problem": "1/19", "answer": "b"}\n'
+    (tmp_path / "a.jsonl").write_text(rows)
+    assert recorded(tmp_path / "a.jsonl") == {("1/19", 0): ["a", "b"]}
+    for name, content in (("b.jsonl", "{}"), ("c.eval", "no log"), ("d.jsonl", "")):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(UsageError):
+            recorded(tmp_path / name)
+    with pytest.raises(UsageError):
+        recorded(tmp_path / "missing")
+
+
+def test_the_replay_gives_its_answers_in_turn_and_then_has_no_other(tmp_path: Path, problem: str, quick: str) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps({"problem": problem, "answer": a}) + "\n" for a in ("No.", "Never.")))
+    sample = only(asked(replaying(str(path)), tmp_path, problem, quick))
+    assert [m.text for m in sample.messages if m.role == "assistant"] == ["No.", "Never."]
+
+
+def test_unknown_contestants_of_ours_are_named() -> None:
+    with pytest.raises(Exception, match="replay, inductor"):
+        Contestants("somebody")
+    with pytest.raises(Exception, match="-M path"):
+        Contestants("replay")
+
+
+def test_the_compiler_is_a_model(tmp_path: Path, quick: str) -> None:
+    sample = only(asked("kernelgauge/inductor", tmp_path, "1/19", quick, backend="cpp"))
+    assert score_of(sample).value["correct"] == 1, score_of(sample).explanation  # type: ignore[index,call-overload]
+    assert verdict_in(sample)["backend"] == "cpp"
+    assert verdict_in(sample)["contestant"] == "kernelgauge/inductor"
+
+
+# ---------------------------------------------------------------- the strategy
+
+
+def test_the_strategy_sample_is_a_function_of_the_history() -> None:
+    strategy = Sample(regenerations=2)
+    refused = Attempt(answer="", refusal="no code")
+    assert strategy.plan([]) == Step()
+    assert strategy.plan([refused]) == Step(after=0)
+    assert strategy.plan([refused, refused]) == Step(after=1)
+    assert strategy.plan([refused] * 3) is None
+    assert strategy.plan([Attempt(answer="", source="x")]) is None
+    assert strategy.plan([refused.model_copy(update={"last": True})]) is None
+    assert strategy.choose([refused, refused]) == 1
+
+
+@dataclass(frozen=True)
+class UntilRight:
+    """Goes on from each answer that did not pass."""
+
+    judges: bool = True
+
+    def plan(self, history: Sequence[Attempt]) -> Step | None:
+        if not history:
+            return Step()
+        last = history[-1].evaluation
+        return None if (last and last.passed) or len(history) == 3 else Step(after=len(history) - 1)
+
+    def choose(self, history: Sequence[Attempt]) -> int:
+        return len(history) - 1
+
+
+@solver
+def until_right() -> Solver:
+    return driven(UntilRight(), Screen("torch", None, Templates()))
+
+
+def test_a_strategy_may_look_at_verdicts(tmp_path: Path, problem: str, quick: str) -> None:
+    """And what it has seen judged is not judged again when it is the answer."""
+
+    def answer(messages: list[ChatMessage]) -> str:
+        turn = sum(message.role == "assistant" for message in messages)
+        return ("No.", fenced(WRONG), fenced(RIGHT))[turn]
+
+    out = tmp_path / "run"
+    given = {"device": "cpu", "backend": "torch", "protocol": quick, "measure_performance": False, "out": str(out)}
+    made = kernelbench(problems=problem, **given)  # type: ignore[arg-type]
+    logs = eval(
+        made, solver=until_right(), model=scripted(answer), log_dir=str(tmp_path), display="none", log_level="error"
+    )
+    sample = only(logs[0])
+    said = [message.text for message in sample.messages if message.role == "user"]
+    assert "no code block" in said[1] and "judged: wrong_value" in said[2]
+    seen = [attempt["evaluation"] for attempt in sample.store["attempts"]]
+    assert seen[0] is None and seen[1]["outcome"] == "wrong_value"
+    (record,) = Run.read(out).evaluations()
+    assert seen[2]["id"] == record.id and record.passed
+
+
+# ---------------------------------------------------------------- the commands
+
+
+def inspect_command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "inspect_ai", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env={**os.environ, "COLUMNS": "200"})
+
+
+def test_inspect_finds_the_task_and_scores_its_log_again(tmp_path: Path, problem: str, quick: str) -> None:
+    path = lines(tmp_path / "answers.jsonl", {(problem, 0): fenced(RIGHT)})
+    task = {
+        "problems": problem,
+        "backend": "torch",
+        "device": "cpu",
+        "protocol": quick,
+        "measure_performance": "false",
+    }
+    said = [part for name, value in task.items() for part in ("-T", f"{name}={value}")]
+    where = ["--model", "kernelgauge/replay", "-M", f"path={path}", "--log-dir", "logs", "--display", "plain"]
+    done = inspect_command("eval", "kernelgauge/kernelbench", *where, *said, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (log,) = (tmp_path / "logs").glob("*.eval")
+    assert metrics_of(read_eval_log(str(log)))["correct"] == 1.0
+    again = ["--scorer", "kernelgauge/kernel", "-S", "protocol=v0.1", "--action", "overwrite", "--overwrite"]
+    done = inspect_command("score", str(log), *again, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    sample = (read_eval_log(str(log)).samples or [])[0]
+    assert verdict_in(sample)["protocol"] == "v0.1" and verdict_in(sample)["outcome"] == "passed"
+    wrong = inspect_command("eval", "kernelgauge/kernelbench", *where, "-T", "backend=fortran", cwd=tmp_path)
+    assert wrong.returncode != 0 and "unknown backend" in wrong.stdout and "Traceback" not in wrong.stdout
+
+
+def run_command(out: Path, path: str, problem: str, quick: str, *extra: str) -> list[str]:
+    who = ["--model", "kernelgauge/replay", "-M", f"path={path}", "--out", str(out), "--backend", "torch"]
+    fixed = ["--problems", problem, "--device", "cpu", "--protocol", quick, "--option", "zero_shot"]
+    return [sys.executable, "-m", "kernelgauge", "run", *who, *fixed, *extra]
+
+
+def test_run_model_writes_a_run_folder_with_the_log_in_it(tmp_path: Path, problem: str, quick: str) -> None:
+    out = tmp_path / "run"
+    path = lines(tmp_path / "a.jsonl", {(problem, 0): fenced(RIGHT), (problem, 1): fenced(WRONG)})
+    command = run_command(out, path, problem, quick, "--samples", "2")
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "passed" in done.stderr and "wrong_value" in done.stderr and "inspect view" in done.stdout
+    run = Run.read(out)
+    assert {(r.sample, r.outcome.value) for r in run.evaluations()} == {(0, "passed"), (1, "wrong_value")}
+    assert run.header.samples == 2
+    (log,) = (out / "inspect").glob("*.eval")
+    assert metrics_of(read_eval_log(str(log)), "pass_at_2")["correct"] == 1.0
+    again = subprocess.run(command, capture_output=True, text=True)
+    assert again.returncode == 0 and "nothing left to judge" in again.stderr
+    other = subprocess.run([*command, "--hardware"], capture_output=True, text=True)
+    assert other.returncode == 2 and "choose another folder" in other.stderr
+    report = [sys.executable, "-m", "kernelgauge", "report", str(out), "--json"]
+    scores = json.loads(subprocess.run(report, capture_output=True, text=True, check=True).stdout)
+    assert scores["overall"]["fast_p"]["0"] == 0.5
+
+
+def test_wrong_uses_of_run_model_leave_no_folder(tmp_path: Path, problem: str, quick: str) -> None:
+    out = tmp_path / "run"
+    for extra, said in (
+        (["--model", "nobody/nothing"], "nobody"),
+        (["--model-arg", "path"], "NAME=VALUE"),
+        (["--model-arg", "path=missing"], "no answers at missing"),
+        (["--contestant", "inductor"], "either --contestant or --model"),
+    ):
+        command = run_command(out, "missing", problem, quick, *extra)
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 2, done.stderr
+        assert said in done.stderr and "Traceback" not in done.stderr
+        assert not out.exists()
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path, problem: str, quick: str) -> None:
+    gate, out = tmp_path / "gate", tmp_path / "run"
+    wait = f"import os, time\nwhile not os.path.exists({str(gate)!r}):\n    time.sleep(0.02)\n"
+    path = lines(tmp_path / "a.jsonl", {(problem, 0): fenced(WRONG), (problem, 1): fenced(wait + RIGHT)})
+    command = run_command(out, path, problem, quick, "--samples", "2", "--jobs", "2")
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 300
+    while not (out / "evaluations.jsonl").exists():
+        assert time.monotonic() < deadline and running.poll() is None
+        time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130, said
+    assert "1 records are kept" in said and "Traceback" not in said
+    gate.touch()
+    again = subprocess.run(command, capture_output=True, text=True)
+    assert again.returncode == 0, again.stderr
+    assert [(r.sample, r.passed) for r in Run.read(out).evaluations()] == [(0, False), (1, True)]
+
+
+def test_nothing_below_knows_inspect() -> None:
+    """The evaluator, the command line and the prompts work where Inspect is not installed."""
+    code = (
+        "import sys\n"
+        "sys.modules['inspect_ai'] = None\n"
+        "import kernelgauge.session, kernelgauge.cli.main, kernelgauge.generation.prompts.prompt\n"
+        "import kernelgauge.generation.extraction, kernelgauge.search.sample\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    command = [sys.executable, "-X", "importtime", "-m", "kernelgauge", "--help"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    assert "kernelgauge.cli.run" in said
+    imported = {line.split("|")[-1].strip() for line in said.splitlines()}
+    assert not imported & {"inspect_ai", "torch", "jinja2"}
+
+
+@pytest.fixture(autouse=True)
+def _closed_judges() -> Iterator[None]:
+    """Run folders are given back, so that the next test can open its own."""
+    yield
+    close_judges()
+
+
+def close_judges() -> None:
+    from kernelgauge.inspect import judge
+
+    for each in judge._judges.values():
+        each.close()
+    judge._judges.clear()

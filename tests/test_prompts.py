@@ -1,0 +1,206 @@
+"""What contestants are told, and that the examples in it are right."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from factories import make_evaluation
+
+from kernelgauge.backends.registry import backend_named
+from kernelgauge.config import load_protocol
+from kernelgauge.errors import UsageError
+from kernelgauge.generation.extraction import extract
+from kernelgauge.generation.prompts import machine
+from kernelgauge.generation.prompts.machine import cpu_here
+from kernelgauge.generation.prompts.prompt import Asked, Prompts, Templates
+from kernelgauge.generation.screening import refusal
+from kernelgauge.hardware import gpu
+from kernelgauge.problems.loader import load_problem
+from kernelgauge.schema import Problem
+from kernelgauge.session import Session
+from kernelgauge.timing import gpus
+from kernelgauge.timing.driver import attributes
+from kernelgauge.timing.gpus import gpu_here, gpu_named, names
+
+STRICT = load_protocol("strict")
+PUBLISHED = load_protocol("v0.1")
+RELU = load_problem("1/19")
+WITH_EXAMPLES = ("cuda", "triton", "cpp")
+PAIRS = [
+    pytest.param(name, number, device, id=f"{name}-{number}-{device}", marks=[pytest.mark.gpu] * (device == "cuda"))
+    for name in WITH_EXAMPLES
+    for device in backend_named(name).devices
+    for number in range(3)
+]
+
+
+def asked(backend: str = "cuda", **changes: object) -> Prompts:
+    return Prompts(Asked.model_validate({"backend": backend, "protocol": STRICT, **changes}))
+
+
+def hardware_section(prompt: str) -> str:
+    return prompt.partition("# The GPU\n")[2].partition("\n# How it is judged")[0]
+
+
+@pytest.mark.parametrize(("backend", "number", "device"), PAIRS)
+def test_few_shot_examples_are_right(session: Session, backend: str, number: int, device: str) -> None:
+    reference, candidate = backend_named(backend).examples()[number]
+    problem = Problem(key="example", name="example", source=reference)
+    record = session.evaluate(problem, candidate, backend=backend, device=device, timed=False)
+    assert record.passed, record.reason + record.log
+    assert record.trivial == ()
+
+
+@pytest.mark.parametrize("backend", WITH_EXAMPLES)
+def test_examples_would_not_be_refused(backend: str) -> None:
+    pairs = [backend_named(backend).example(), *backend_named(backend).examples()]
+    for _, candidate in pairs:
+        assert refusal(extract(f"```python\n{candidate}```"), RELU, backend) is None
+
+
+@pytest.mark.parametrize("backend", WITH_EXAMPLES)
+def test_shots(backend: str) -> None:
+    counts = {"zero_shot": 0, "one_shot": 1, "few_shot": 3}
+    for option, count in counts.items():
+        text = asked(backend, option=option).problem(RELU)
+        assert len(re.findall(r"(?m)^# Worked example", text)) == count
+        assert RELU.source.strip() in text
+        assert "What the evaluator does" not in text and "worked pair of reference and candidate:" not in text
+    assert all(reference.strip() in text for reference, _ in backend_named(backend).examples())
+
+
+def test_fences_of_a_prompt_pair_up() -> None:
+    for line in asked(option="few_shot", include_hardware=True, gpu_name="H100").problem(RELU).split("\n"):
+        assert line.count("```") in (0, 1) or "````" in line
+    fences = re.findall(r"(?m)^```\w*$", asked(option="few_shot").problem(RELU))
+    assert [fence == "```" for fence in fences] == [False, True] * (len(fences) // 2)
+
+
+def test_rules_follow_the_protocol() -> None:
+    strict, published = asked().problem(RELU), asked(protocol=PUBLISHED).problem(RELU)
+    assert "16 times that of eager" in strict and "0.01 absolutely" in published
+    assert "secret seeds" in strict and "public seed" in published
+    assert "random signs" in strict and "random signs" not in published
+    assert "mean of 100 calls" in published
+
+
+@pytest.mark.parametrize(
+    ("math", "said"),
+    [("ieee", "TF32 switched off"), ("tf32", "TF32 allowed"), ("fp16", "float16"), ("bf16", "bfloat16")],
+)
+def test_precision_is_said(math: str, said: str) -> None:
+    assert said in asked(protocol=STRICT.under(math)).problem(RELU)  # type: ignore[arg-type]
+
+
+def test_hardware_is_described_on_request() -> None:
+    assert "# The GPU" not in asked().problem(RELU)
+    text = asked(include_hardware=True, gpu_name="h100").problem(RELU)
+    assert "| multiprocessors | 132 |" in text and "3352 GB/s" in text and "coalesced" in text
+    text = asked("cpp", device="cpu", include_hardware=True).problem(RELU)
+    assert "# The processor" in text and cpu_here().name in text
+
+
+def test_every_known_gpu_is_described_with_its_source() -> None:
+    wanted = {"L40S", "H100", "H200", "A100", "A100-80GB", "L4", "T4", "A10G", "B200", "MI300X"}
+    assert wanted <= set(names())
+    for name in names():
+        found = gpu_named(name)
+        assert len(found.source) > 10 and found.multiprocessors and found.gbs and found.shared_kib
+        assert found.block_shared_kib is not None and found.block_shared_kib <= found.shared_kib
+        text = hardware_section(asked(include_hardware=True, gpu_name=name).problem(RELU))
+        assert f"| {found.name} |" in text and "None" not in text
+
+
+def test_an_unknown_gpu_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="did you mean H100"):
+        asked(include_hardware=True, gpu_name="H1000")
+
+
+DRIVER = {
+    **{"memory": 96_000_000_000, "l2": 60 * 2**20, "shared": 233_472, "block_shared": 232_448, "threads": 2048},
+    **{"major": 11, "minor": 0, "multiprocessors": 20, "blocks": 32, "warp": 32},
+    **{"memory_clock_khz": 4_000_000, "bus_bits": 256},
+}
+
+
+def test_a_gpu_without_a_data_sheet_is_described_by_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpus, "attributes", lambda index: DRIVER)
+    monkeypatch.setattr(machine, "gpu", lambda: ("NVIDIA Thing", "600"))
+    text = hardware_section(asked(include_hardware=True).problem(RELU))
+    assert "| NVIDIA Thing | compute capability 11.0 |" in text
+    assert "96 GB, 256 GB/s" in text and "| multiprocessors | 20 |" in text and "227 KiB a block" in text
+    assert "None" not in text and "TFLOP/s" not in text
+
+
+def test_no_gpu_here_asks_for_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "gpu", lambda: None)
+    with pytest.raises(UsageError, match="name the one to write for"):
+        asked(include_hardware=True)
+
+
+@pytest.mark.gpu
+def test_data_sheet_and_driver_agree() -> None:
+    here, said = gpu(), attributes()
+    assert here is not None and said is not None
+    found = gpu_here(here[0])
+    assert found.multiprocessors == said["multiprocessors"]
+    assert (found.threads, found.blocks, found.warp) == (said["threads"], said["blocks"], said["warp"])
+    assert (found.shared_kib, found.block_shared_kib) == (said["shared"] >> 10, said["block_shared"] >> 10)
+
+
+def test_templates_can_be_overridden_one_by_one(tmp_path: Path) -> None:
+    (tmp_path / "task.md.j2").write_text("Speed up {{ problem.name }} on {{ device }}, please.\n")
+    text = asked(templates=tmp_path).problem(RELU)
+    assert text.startswith("Speed up relu on cuda, please.\n\n# How a candidate in CUDA C++")
+    (tmp_path / "task.md.j2").write_text("{{ nothing }}")
+    with pytest.raises(UsageError, match=r"prompt\.md\.j2.*nothing"):
+        asked(templates=tmp_path).problem(RELU)
+
+
+def test_wrong_questions_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="templates"):
+        asked(templates=tmp_path / "missing")
+    with pytest.raises(UsageError, match="rules"):
+        asked(rules="everything")
+    with pytest.raises(UsageError, match="unknown backend"):
+        asked("fortran")
+
+
+def test_a_refusal_says_why_and_what_to_do() -> None:
+    text = Templates().refused("the file defines no ModelNew.", cut_off=True)
+    assert text.startswith("Your answer was not judged: the file defines no ModelNew.\n")
+    assert "more briefly" in text and "```` ```python ````" in text
+    assert "more briefly" not in Templates().refused("x")
+
+
+def test_a_verdict_is_said_with_times_or_with_the_log() -> None:
+    text = Templates().judged(make_evaluation("1/19", 1.5))
+    assert text.startswith("Your candidate was judged: passed\n") and "1.5 times as fast" in text
+    text = Templates().judged(make_evaluation("1/19", outcome="build_failed"))
+    assert "judged: build_failed. the candidate was build_failed" in text and "declared but never" in text
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("No.", "no code block"),
+        ("```python\nclass ModelNew(:\n```", "line 1"),
+        ("```python\nclass Model: ...\n```", "no ModelNew"),
+        ("```python\nimport triton\nclass ModelNew: ...\n```", "written for triton"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused_with_the_reason(answer: str, said: str) -> None:
+    assert said in (refusal(extract(answer), RELU, "cuda") or "")
+
+
+def test_the_command_prints_the_prompt_and_nothing_else() -> None:
+    command = [sys.executable, "-m", "kernelgauge", "prompt", "1/19", "--backend", "cuda", "--option", "few_shot"]
+    done = subprocess.run([*command, "--sizes", "full", "--gpu", "H200"], capture_output=True, text=True, check=True)
+    assert done.stdout == asked(option="few_shot", include_hardware=True, gpu_name="H200").problem(RELU)
+    assert done.stderr == ""
+    wrong = subprocess.run([*command, "--gpu", "H2000"], capture_output=True, text=True)
+    assert wrong.returncode == 2 and "H200" in wrong.stderr
