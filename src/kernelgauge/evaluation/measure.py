@@ -239,6 +239,12 @@ class Measurement:
             return "parent"
         return "worker, parent's veto" if self.rules.interleaved else "worker"
 
+    def in_doubt(self) -> bool:
+        """Whether the samples so far tell a difference so small that their processes may explain it."""
+        ratio = self._samples.ratio(self.rules, final=True)
+        tie = ratio.low <= 1 <= ratio.high
+        return not tie and max(ratio.estimate, 1 / ratio.estimate) < 1 + self.rules.doubt
+
     def result(self) -> Timing:
         """The ratio the samples support, with the samples."""
         rules, samples = self.rules, self._samples

@@ -16,11 +16,12 @@ class Rounds:
         self._job = job
         self._taken = 0
         self.rules = job.protocol.timing_on(job.device)
+        self._due = self.rules.processes
         self.measurement = Measurement(self.rules, job.device)
 
     @property
     def left(self) -> int:
-        return self.rules.processes - self._taken
+        return self._due - self._taken
 
     def take(self, reference: Reference, candidate: Side) -> None:
         """Time the next round on these two sides, which nothing else has used but checks of the same job."""
@@ -32,3 +33,5 @@ class Rounds:
         self._taken += 1
         with self._job.stage("time"):
             self.measurement.round(reference, candidate, self._taken, eager)
+        if self._taken == self.rules.processes and self.measurement.in_doubt():
+            self._due = max(self.rules.processes_in_doubt, self._taken)

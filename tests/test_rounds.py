@@ -1,0 +1,72 @@
+"""How many pairs of processes a ratio takes: more where the first say faster or slower by little."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernelgauge.config import Protocol, load_protocol
+from kernelgauge.schema import Outcome
+from kernelgauge.session import Session
+
+PROBLEM = """
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.tanh(x)
+
+
+def get_inputs():
+    return [torch.rand(2048, 1024)]
+
+
+def get_init_inputs():
+    return []
+"""
+IDENTICAL = PROBLEM.replace("class Model(", "class ModelNew(")
+# Ten times the work: no tie on any machine.
+SLOW = IDENTICAL.replace("return", "for _ in range(9):\n            torch.tanh(x)\n        return", 1)
+
+
+def rules(doubt: float, resolution: float) -> Protocol:
+    """Rules under which one pair of processes is enough where there is no doubt."""
+    strict = load_protocol("strict")
+    changed = {
+        "processes": 1,
+        "processes_in_doubt": 3,
+        "doubt": doubt,
+        "resolution": resolution,
+        "min_samples": 6,
+        "max_samples": 12,
+        "budget_seconds": 2.0,
+    }
+    return strict.model_copy(update={"timing": strict.timing.model_copy(update=changed)})
+
+
+@pytest.mark.parametrize(
+    ("source", "doubt", "resolution", "rounds"),
+    [
+        pytest.param(SLOW, 100.0, 0.02, 3, id="a difference that may be the processes'"),
+        pytest.param(SLOW, 0.05, 0.02, 1, id="a difference beyond doubt"),
+        pytest.param(IDENTICAL, 100.0, 0.9, 1, id="a tie"),
+    ],
+)
+def test_processes(
+    session: Session, tmp_path: Path, source: str, doubt: float, resolution: float, rounds: int
+) -> None:
+    problem = tmp_path / "tanh.py"
+    problem.write_text(PROBLEM)
+    record = session.evaluate(problem, source, protocol=rules(doubt, resolution))
+    assert record.outcome is Outcome.PASSED, record.reason
+    assert record.timing is not None
+    assert len(record.timing.rounds) == rounds
+    assert sum(record.timing.rounds) == len(record.timing.reference_samples_ms) >= 6 * rounds
+
+
+def test_what_strict_does_on_a_gpu() -> None:
+    timing = load_protocol("strict").timing_on("cuda")
+    assert timing.doubt > 2 * timing.resolution
+    assert timing.processes_in_doubt > timing.processes
