@@ -29,6 +29,14 @@ class TensorSpec(BaseModel):
     offset: int = Field(default=0, ge=0)
 
 
+class Place(BaseModel):
+    """Where one output lies in the worker's own memory: address in bytes, strides in elements."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    address: int = Field(ge=0, lt=2**63)
+    strides: tuple[Annotated[int, Field(ge=0, le=2**40)], ...] = Field(max_length=16)
+
+
 class Claim(BaseModel):
     """Something a worker says. Nothing in it is believed without a check from outside."""
 
@@ -36,6 +44,7 @@ class Claim(BaseModel):
     event: Literal["ready", "loaded", "constructed", "staged", "computed", "done", "described", "drawn", "failed"]
     walls: tuple[str, ...] = Field(default=(), max_length=16)
     tensors: tuple[TensorSpec, ...] = Field(default=(), max_length=256)
+    places: tuple[Place, ...] = Field(default=(), max_length=256)
     aliases_input: bool = False
     reuses_output: bool = False
     mutates_input: bool = False

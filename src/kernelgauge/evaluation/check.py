@@ -76,7 +76,7 @@ def prepare(reference: Reference, variant: str) -> Facts:
 
 def _try_candidate(reference: Reference, candidate: Side, facts: Facts, where: str) -> Trial:
     candidate.stage(reference.arguments, reference.master, reference.call_seed)
-    call = candidate.call(watch=True)
+    call = candidate.call(watch=True, look=True)
     outputs = candidate.snapshot()
     judge.shapes(call.claim, candidate.expected)
     trial, found = judge.compare(reference.protocol.agreement, facts.variant, outputs, facts.truth, facts.eager)

@@ -38,14 +38,23 @@ def shapes(claim: Claim, expected: Sequence[TensorSpec]) -> None:
         raise Failure(Outcome.REJECTED, "said its outputs fit but did not copy them out", "forged_message")
 
 
+def inputs_kept(kept: bool, reference_kept: bool, where: str = "forward") -> None:
+    """Refuse writing to the inputs, unless the reference does.
+
+    Raises:
+        Failure: `rejected`, rule `input_mutated`.
+    """
+    if not kept and reference_kept:
+        raise Failure(Outcome.REJECTED, f"{where}: changed its inputs; the reference does not", "input_mutated")
+
+
 def side_effects(claim: Claim, inputs_equal: bool, reference: Claim, reference_inputs_equal: bool) -> None:
     """Refuse what the reference does not do itself: writing to inputs, returning views of them, one buffer for ever.
 
     Raises:
         Failure: `rejected`, with the rule.
     """
-    if not inputs_equal and reference_inputs_equal:
-        raise Failure(Outcome.REJECTED, "forward changed its inputs; the reference does not", "input_mutated")
+    inputs_kept(inputs_equal, reference_inputs_equal)
     if claim.aliases_input and not reference.aliases_input:
         reason = "the output shares memory with an input; the reference returns memory of its own"
         raise Failure(Outcome.REJECTED, reason, "output_aliases_input")

@@ -45,8 +45,9 @@ def _verify(reference: Reference, candidate: Side, eager: list[Distance], where:
     """The outputs of the calls just timed, compared with eager's on the same inputs.
 
     Where that is not near enough, the oracle decides: another draw or other weights may be harder on eager too than
-    those of the checked trials.
+    those of the checked trials. A worker can tell a timed call from a checked one, so its inputs are looked at too.
     """
+    judge.inputs_kept(candidate.inputs_equal(reference.master), reference.side.inputs_equal(reference.master), where)
     agreement = reference.protocol.agreement
     slack = eager
     if agreement.rule == "oracle":
@@ -121,7 +122,7 @@ class Measurement:
             side.stage(reference.arguments, reference.master, reference.call_seed, stop=True)
             self._flush()
             side.wait()
-            call = side.call(self.rules.timer)
+            call = side.call(self.rules.timer, look=True)
             side.process.freeze()
             if self._device == "cpu":  # on a GPU the call has done that, inside its clock
                 side.snapshot()

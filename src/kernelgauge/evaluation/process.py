@@ -15,12 +15,16 @@ from typing import Any
 
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.channel import LARGEST_MESSAGE, Claim, parse_claim, send
+from kernelgauge.evaluation.handover import readable
 from kernelgauge.evaluation.launcher import Role, Zygote, fork_request
 from kernelgauge.evaluation.scratch import delete
+from kernelgauge.evaluation.stillness import Running
 from kernelgauge.timing.cores import launch_cores, off
 
 _SETUP_SECONDS = 60.0
 _LOG_BYTES = 32 * 1024
+# Processor time of a stopped worker: it has none, but on a busy machine a thread may take some to stop.
+_RAN_MS = 0.2
 # As long as a core is not needed elsewhere: longer calls are not hurt by the time it takes to be woken.
 _SPIN_SECONDS = 0.02
 _LAST = 10
@@ -107,6 +111,7 @@ class WorkerProcess:
         self._killed = False
         self._frozen = False
         self.device_started = False
+        self._still = Running()
         request = fork_request(
             zygote.settings, role, device, self.scratch, environment or {}, sealed, writable, preload
         )
@@ -120,6 +125,7 @@ class WorkerProcess:
             born = self._read_status(_SETUP_SECONDS)
             self._pid, self._holder = born["pid"], born["holder"]
             self.walls = self.receive("ready", _SETUP_SECONDS).walls
+            self.readable = readable(self._pid)
         except (*WORKER_FAILURES, TimeoutError, OSError, MachineError) as error:
             printed = self.log()
             self.close()
@@ -174,20 +180,45 @@ class WorkerProcess:
         """The next claim; see `ask`."""
         return self.parse(self.receive_raw(seconds), answer)
 
+    def halt(self) -> None:
+        """Stop the worker's own process group, at once."""
+        self._signal(signal.SIGSTOP)
+        self._frozen = True
+
     def freeze(self) -> None:
         """Stop the worker and all it has started, wherever it hid them; a no-op if it is gone.
 
         The holder of the process namespace does it, since no group or session reaches beyond that namespace. Where
         there is none, only the worker's own process group stops.
         """
-        if self._holder and self._poll_exit() is None:
-            with contextlib.suppress(OSError):
-                self._holder_control.send(b"stop")
-                _readable(self._holder_control.fileno(), _SETUP_SECONDS)
-                self._holder_control.recv(16)
-        else:
-            self._signal(signal.SIGSTOP)
-        self._frozen = True
+        self.halt()
+        self._still = self._ask_holder(b"stop")
+
+    @property
+    def has_company(self) -> bool:
+        """Whether there were other processes in the worker's namespace when it was stopped last."""
+        return self._still.processes > 1
+
+    def ran_while_stopped(self) -> str:
+        """In words, if the worker or anything it has started has run since `freeze`; empty if nothing has."""
+        if not self._frozen or self._still.processes < 0:
+            return ""
+        now = self._ask_holder(b"tell")
+        used = max(now.used_ns - self._still.used_ns, 0) / 1e6
+        if used <= _RAN_MS and now.awake <= 0:
+            return ""
+        return f"{used:.3g} ms of processor time, {now.awake} threads awake"
+
+    def _ask_holder(self, order: bytes) -> Running:
+        """What the processes of the worker's namespace do."""
+        if not self._holder or self._poll_exit() is not None:
+            return Running()
+        try:
+            self._holder_control.send(order)
+            _readable(self._holder_control.fileno(), _SETUP_SECONDS)
+            return Running.decode(self._holder_control.recv(64))
+        except (OSError, ValueError):  # it ends with the worker
+            return Running()
 
     def alive(self) -> bool:
         """Whether it has not ended."""

@@ -21,6 +21,7 @@ from kernelgauge.config import MathMode
 from kernelgauge.errors import MachineError, OutOfDeviceMemory
 from kernelgauge.evaluation.channel import MOST_SAMPLES, Claim, TensorSpec
 from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end
+from kernelgauge.evaluation.handover import Glimpse, glimpse
 from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
 from kernelgauge.evaluation.regions import Region, create, size_of, tickets
@@ -185,6 +186,7 @@ class Side:
         Args:
             stop: stop the worker until the call, so that it cannot see the inputs before.
         """
+        self.check_still()
         self.process.thaw()
         self.ask("stage", self._limits.call_seconds, "staged", arguments=arguments, seed=seed)
         if stop:
@@ -194,6 +196,17 @@ class Side:
         if self.outputs is not None:
             self.outputs.bytes.view(torch.int64).fill_(secrets.randbits(62))
         self.wait()
+        self.check_still()
+
+    def check_still(self) -> None:
+        """Refuse a worker that has run since it was stopped; nothing if it was not stopped.
+
+        Raises:
+            Failure: `rejected`, rule `ran_while_stopped`.
+        """
+        if not self._trusted and (ran := self.process.ran_while_stopped()):
+            reason = f"it went on while it was stopped, beside a call or before its own: {ran}"
+            raise Failure(Outcome.REJECTED, reason, "ran_while_stopped")
 
     def trim(self) -> None:
         """Have the worker give back device memory that it keeps for later calls, and the parent its own."""
@@ -218,7 +231,7 @@ class Side:
         self._fence.add_(1)
         self.wait()
 
-    def call(self, timer: str = "host_time", watch: bool = False) -> Call:
+    def call(self, timer: str = "host_time", watch: bool = False, look: bool = False) -> Call:
         """Run forward once on the staged inputs; the clock is the parent's.
 
         A stopped worker is continued once the clock runs: before that it cannot have seen the inputs.
@@ -226,18 +239,22 @@ class Side:
         Args:
             timer: how the worker times itself.
             watch: have the worker look for aliasing too.
+            look: once it says that it has computed, stop it and see for ourselves (where its memory can be read).
 
         Raises:
             Failure: the call went wrong; shapes and values are not looked at here.
         """
         process = self.process
         spin = self._device != "cpu"
+        look = look and self.looks
         try:
             start = time.perf_counter_ns()
             process.tell("forward", timer=timer, watch=watch)
             process.thaw()
             first = process.receive_raw(self._limits.call_seconds, spin)
             computed = time.perf_counter_ns()
+            if look:
+                computed = self._stopped_at()
             if (said := process.parse(first, "computed")).event == "failed":
                 raise claimed_failure("forward", said)
             drained = computed
@@ -245,8 +262,10 @@ class Side:
                 reaching = time.perf_counter_ns()
                 self._reach_device()
                 drained += time.perf_counter_ns() - reaching
+            seen = self._glimpse(said) if look else None
             copying = time.perf_counter_ns()
             process.tell("copy")
+            process.thaw()
             second = process.receive_raw(self._limits.call_seconds, spin)
             if spin:  # what a worker has only queued on the GPU must not be finished while nobody counts
                 self.snapshot()
@@ -258,7 +277,36 @@ class Side:
             raise claimed_failure("forward", claim)
         if claim.forward_ns > (computed - start) * _CLOCKS_AGREE:
             raise Failure(Outcome.REJECTED, "forward: claims to have taken longer than it did", "forged_time")
+        if look:
+            self._check_handover(seen, claim)
         return Call(computed - start, drained - computed, done - copying, claim)
+
+    @property
+    def looks(self) -> bool:
+        """Whether the parent can see what this worker has computed before it is copied out."""
+        return self._device == "cpu" and self.process.readable
+
+    def _stopped_at(self) -> int:
+        """Stop the worker, and tell when: others that it has started may have gone on a little longer."""
+        self.process.halt()
+        stopped = time.perf_counter_ns()
+        self.process.freeze()
+        return time.perf_counter_ns() if self.process.has_company else stopped
+
+    def _glimpse(self, claim: Claim) -> Glimpse | None:
+        found = glimpse(self.process.pid, claim.places, self.expected)
+        self.check_still()
+        return found
+
+    def _check_handover(self, seen: Glimpse | None, claim: Claim) -> None:
+        """Refuse outputs that were not there yet when the worker said that it had computed."""
+        due = [(spec.shape, spec.dtype) for spec in self.expected]
+        if not claim.copied or [(spec.shape, spec.dtype) for spec in claim.tensors] != due:
+            return  # wrong in another way, which is said elsewhere
+        assert self.outputs is not None
+        if seen is None or not seen.agrees_with(self.outputs):
+            reason = "forward: said that it had computed, but its outputs were not there yet"
+            raise Failure(Outcome.REJECTED, reason, "late_output")
 
     def samples(self, timer: str, warmups: int, count: int) -> list[float]:
         """Milliseconds per call by a timer that runs in the worker: its word alone.

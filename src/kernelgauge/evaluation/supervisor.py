@@ -275,6 +275,10 @@ class Supervisor:
             open_candidate(reference)
         self._spares.renew(job.device)
         job.walls = candidate.process.walls
+        if job.device == "cpu" and not candidate.looks:
+            reference.notes.append(
+                "a worker's memory cannot be read here: work left to the copy is charged, not refused"
+            )
         try:
             candidate.attach(reference.master.size, reference.expected)
         except OutOfDeviceMemory as error:

@@ -68,6 +68,12 @@ def flatten(outputs: Any) -> list[torch.Tensor]:
     raise TypeError(f"forward returned a {type(outputs).__name__}, not tensors")
 
 
+def _in_memory(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor as plain elements: a conjugated or negated view or a sparse layout only stands for them."""
+    plain = tensor.to_dense() if tensor.layout is not torch.strided else tensor
+    return plain.resolve_conj().resolve_neg() if plain.is_conj() or plain.is_neg() else plain
+
+
 def failure(stage: str, error: BaseException) -> dict[str, Any]:
     """The claim that describes an exception of the candidate's."""
     full = "".join(traceback.format_exception(error)).encode(errors="replace").decode()
@@ -201,10 +207,10 @@ class Bench:
         clock = self._timer(timer)
         with torch.no_grad():
             result = clock.call(self._run)
+        outputs = [_in_memory(tensor) for tensor in flatten(result)]
         self._synchronise()
-        send(self.channel, {"event": "computed"})
+        send(self.channel, {"event": "computed", "places": self._places(outputs)})
         receive(self.channel)
-        outputs = flatten(result)
         # One more than is due already says that there are too many.
         shown = outputs[: len(self.targets) + 1] if self.targets else outputs
         metadata = [{"shape": list(t.shape), "dtype": dtype_name(t.dtype)} for t in shown]
@@ -222,6 +228,12 @@ class Bench:
         else:
             self.previous = []
         return claim
+
+    def _places(self, outputs: list[torch.Tensor]) -> list[dict[str, Any]]:
+        """Where the outputs lie, for the parent to look at: it cannot look into the memory of a GPU."""
+        if self.device.type == "cuda":
+            return []
+        return [{"address": t.data_ptr(), "strides": t.stride()} for t in outputs[: len(self.targets)]]
 
     def samples(self, timer: str, warmups: int, count: int) -> dict[str, Any]:
         """Let a timer measure many calls on the arguments staged last."""

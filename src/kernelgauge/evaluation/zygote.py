@@ -11,7 +11,6 @@ worker's namespaces, waits for it and reports how it ended on a pipe the worker 
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import json
 import os
@@ -26,7 +25,7 @@ from typing import Any
 
 import torch
 
-from kernelgauge.evaluation import counted, examiner, isolation, oracle, worker
+from kernelgauge.evaluation import counted, examiner, isolation, oracle, stillness, worker
 from kernelgauge.evaluation.channel import receive, send
 
 _ROLES = {"worker": worker.serve, "oracle": oracle.serve, "examiner": examiner.serve, "counted": counted.serve}
@@ -72,16 +71,18 @@ def _become(request: dict[str, Any], own_namespaces: bool, outer_walls: list[str
 
 
 def _hold_namespace(control: int) -> None:
-    """First process of a namespace: reaps orphans, stops all others on request, takes them with it when it ends."""
+    """First process of a namespace: reaps orphans, takes all with it when it ends.
+
+    On the order `stop` it stops all others; to that and to any other order it answers with a `stillness.Running`.
+    """
     isolation.die_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     os.closerange(0, control)
     os.closerange(control + 1, 1024)
     parent = socket.socket(fileno=control)
-    while parent.recv(16):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(-1, signal.SIGSTOP)
-        parent.send(b"stopped")
+    while order := parent.recv(16):
+        found = stillness.stop_others() if order == b"stop" else stillness.running()
+        parent.send(found.encode())
     os._exit(0)
 
 

@@ -1,0 +1,82 @@
+"""Stopping all that a worker has started, and seeing that it stayed so.
+
+SIGSTOP alone does not hold: a process may have set timers that send it SIGCONT. So the holder of the process
+namespace (its first process, in which no candidate code runs) also tells how much processor time all others have
+used; while they are stopped, that must not grow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+# From <linux/posix-timers.h>: the processor clock of another process, by its id.
+_CPUCLOCK_SCHED = 2
+# On a busy machine a thread may have to wait for a core even to stop.
+_SETTLE_SECONDS = 2.0
+# Of /proc/PID/stat: running or waiting for a core, sleeping, being woken.
+_AWAKE = (b"R", b"S", b"W")
+
+
+@dataclass(frozen=True)
+class Running:
+    """What the processes of a namespace do: how many there are beside the first, how many of their threads are awake,
+    and the processor time in ns that they have used so far. All -1 where nobody can tell."""
+
+    processes: int = -1
+    awake: int = -1
+    used_ns: int = -1
+
+    def encode(self) -> bytes:
+        """As a message; see `decode`."""
+        return f"{self.processes} {self.awake} {self.used_ns}".encode()
+
+    @classmethod
+    def decode(cls, message: bytes) -> Running:
+        """Raises ValueError for what is no such message."""
+        processes, awake, used_ns = map(int, message.split())
+        return cls(processes, awake, used_ns)
+
+
+def running() -> Running:
+    """What all other processes of this one's namespace do; unknown where /proc is not the namespace's own."""
+    if Path("/proc/self").readlink().name != str(os.getpid()):
+        return Running()
+    processes = awake = used_ns = 0
+    for pid in _others():
+        with contextlib.suppress(OSError):  # ended since
+            # The clock knows only what was counted at the last tick or switch, so states are looked at first.
+            awake += sum(state in _AWAKE for state in _states(pid))
+            used_ns += time.clock_gettime_ns((~pid << 3) | _CPUCLOCK_SCHED)
+            processes += 1
+    return Running(processes, awake, used_ns)
+
+
+def stop_others() -> Running:
+    """Stop every other process of the namespace, as its first process, and tell what they do once that is done."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(-1, signal.SIGSTOP)
+    deadline = time.monotonic() + _SETTLE_SECONDS
+    before, found = Running(), running()
+    # A thread counts as stopped a little before it gives up its core.
+    while (found.awake > 0 or found != before) and time.monotonic() < deadline:
+        before, found = found, running()
+    return found
+
+
+def _others() -> Iterator[int]:
+    for entry in os.listdir("/proc"):  # noqa: PTH208  # a path object per entry takes longer than all the rest
+        if entry.isdigit() and int(entry) != os.getpid():
+            yield int(entry)
+
+
+def _states(pid: int) -> Iterator[bytes]:
+    """The state of each thread, as a letter."""
+    for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
+        stat = Path(f"/proc/{pid}/task/{thread}/stat").read_bytes()
+        yield stat[stat.rindex(b")") + 2 :][:1]  # after the name, which may hold anything
