@@ -144,7 +144,7 @@ def test_domains_are_told_from_draws(make: object, domain: str) -> None:
     assert classify(*_draw(make)) == domain
 
 
-@pytest.mark.parametrize("variant", ["own", "signed", "normal", "scaled", "offgrid"])
+@pytest.mark.parametrize("variant", ["own", "signed", "normal", "scaled", "offgrid", "planted"])
 def test_variants_keep_shape_and_domain(variant: str) -> None:
     torch.manual_seed(3)
     drawn = torch.rand(100, 50)
@@ -164,6 +164,18 @@ def test_signed_and_normal_variants_have_negative_values() -> None:
     drawn = torch.rand(1000)
     assert 0.4 < (vary(drawn, "signed", "real") < 0).float().mean() < 0.6
     assert (vary(drawn, "normal", "real") < 0).any()
+
+
+def test_planted_values_are_few_and_out_of_place() -> None:
+    torch.manual_seed(4)
+    drawn = torch.rand(300, 1000)
+    planted = vary(drawn, "planted", "real")
+    changed = planted[planted != drawn]
+    assert 10 <= changed.numel() <= 16
+    assert bool((changed.abs() > 1).all()) and changed.min() < 0 < changed.max()
+    assert vary(torch.rand(1), "planted", "real").shape == (1,)
+    strided = drawn[:, ::2]
+    assert 10 <= int((vary(strided, "planted", "positive") != strided).sum()) <= 16
 
 
 def test_narrow_types_round_offgrid_values_all_alike() -> None:

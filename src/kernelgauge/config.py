@@ -31,7 +31,7 @@ class Inputs(Record):
     """Where the arguments of each call come from; one variant at least is the problem's own draw."""
 
     seeds: Literal["secret", "public"]
-    variants: tuple[Literal["own", "signed", "normal", "scaled", "offgrid"], ...] = Field(min_length=1)
+    variants: tuple[Literal["own", "signed", "normal", "scaled", "offgrid", "planted"], ...] = Field(min_length=1)
     """One checked trial per entry; a variant outside an input's domain leaves that input as drawn."""
 
     @model_validator(mode="after")

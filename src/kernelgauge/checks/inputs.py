@@ -11,6 +11,8 @@ from typing import Any
 import torch
 
 _FEW_VALUES = 16
+_PLANTED = 16
+_PLANTED_OF = 64
 _HALF_TF32_STEP = 2.0**-12
 """Relative, and the least of all values: TF32 keeps ten bits of the mantissa."""
 
@@ -50,7 +52,8 @@ def vary(value: Any, variant: str, domain: str) -> Any:
     `signed` flips signs at random, `scaled` multiplies by one factor in [0.1, 4), `normal` draws a normal with random
     mean in [-1, 1) and standard deviation in [0.25, 2). `offgrid` moves every value a little outwards from one that
     bfloat16 has, so that TF32 and bfloat16 round all of them back alike: in an average, rounding to both sides
-    cancels. A `positive` input stays positive; a `fixed` one as drawn.
+    cancels. `planted` leaves all but a few values as drawn, so that a sample looks as published. A `positive` input
+    stays positive; a `fixed` one as drawn.
     """
     if domain == "fixed" or variant == "own" or not isinstance(value, torch.Tensor):
         return value
@@ -59,6 +62,8 @@ def vary(value: Any, variant: str, domain: str) -> Any:
         return value * factor
     if variant == "offgrid":
         return rounded(value, "bfloat16") * (1 + float(torch.empty(()).uniform_(0.6, 0.9)) * _HALF_TF32_STEP)
+    if variant == "planted":
+        return _planted(value, domain)
     if variant == "signed":
         return value * (torch.randint_like(value, 0, 2) * 2 - 1)
     if variant == "normal":
@@ -67,6 +72,19 @@ def vary(value: Any, variant: str, domain: str) -> Any:
         drawn = torch.randn_like(value) * deviation + mean
         return drawn.abs() + torch.finfo(value.dtype).tiny if domain == "positive" else drawn
     raise ValueError(f"unknown input variant {variant!r}")
+
+
+def _planted(value: torch.Tensor, domain: str) -> torch.Tensor:
+    """A copy with up to 16 values, and one of 64 at the most, two to six times as large as usual, of either sign."""
+    flat = value.flatten().clone()
+    count = min(_PLANTED, -(-flat.numel() // _PLANTED_OF))
+    where = torch.randint(flat.numel(), (count,), device=value.device)
+    usual = flat[: 1 << 16].square().mean().sqrt()
+    planted = torch.empty(count, dtype=value.dtype, device=value.device).uniform_(2.0, 6.0) * usual
+    if domain != "positive":
+        planted *= torch.randint_like(planted, 0, 2) * 2 - 1
+    flat[where] = planted
+    return flat.view(value.shape)
 
 
 def rounded(value: Any, precision: str) -> Any:
