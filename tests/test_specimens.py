@@ -1,102 +1,130 @@
-"""Every specimen through the real evaluator: each outcome is reached, and none harms the next evaluation."""
+"""Every specimen through the real evaluator, by the code of `kernelgauge selftest`, and what their headers say."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from kernelgauge.config import Limits
 from kernelgauge.errors import CandidateError, ProblemError
+from kernelgauge.evaluation import process, side
 from kernelgauge.evaluation.specimens import Specimen, problem, specimens
 from kernelgauge.schema import Outcome, Problem
+from kernelgauge.selftest import LIMITS, Finding, left_behind, selftest
 from kernelgauge.session import Session
 
 ALL = specimens()
-HONEST = next(s for s in ALL if s.name == "same_operations")
+BY_NAME = {specimen.name: specimen for specimen in ALL}
+PAGE = Path(__file__).parent.parent / "docs" / "threat-model.md"
+# A row of a table there: class, how it is stopped, by what, specimens.
+ROW = re.compile(r"^\| `([a-z]+/[a-z_]+)` \| (\w+) \|.*\| (.*) \|$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
 def strict_session(cache_folder: Path) -> Iterator[Session]:
-    limits = Limits(load_seconds=15, call_seconds=12, memory_gb=1.5)
-    with Session(limits=limits) as session:
+    with Session(threads=1, limits=LIMITS) as session:
         yield session
 
 
-def left_behind(session: Session) -> list[Path]:
-    """What is in the scratch folders of this cache while no worker runs."""
-    return list((session.settings.cache / "scratch").glob("*/*"))
+@pytest.fixture(scope="module")
+def findings(strict_session: Session) -> dict[str, Finding]:
+    """One run over all of them: honest ones stand between the others, and show what those may have left behind."""
+    found = selftest(strict_session, ALL, "cpu", jobs=2)
+    return {finding.path: finding for finding in found}
 
 
+@pytest.mark.timeout(1800)  # the first of them waits for all
 @pytest.mark.parametrize("specimen", ALL, ids=lambda s: f"{s.kind}/{s.name}")
-def test_specimen_gets_its_verdict_and_harms_nothing(specimen: Specimen, strict_session: Session) -> None:
-    if not specimen.runs_on("cpu"):
-        pytest.skip(f"cannot be judged here: {specimen.header.get('needs')}")
-    asked = {"backend": specimen.backend, "rules": specimen.rules}
-    record = strict_session.evaluate(problem(), specimen.source, device="cpu", timed=False, **asked)
-    assert (record.outcome, record.rule) == (specimen.outcome, specimen.rule), record.reason + record.log
-    assert record.passed or record.reason
+def test_specimen_gets_its_verdict(specimen: Specimen, findings: dict[str, Finding]) -> None:
+    finding = findings[f"{specimen.kind}/{specimen.name}"]
+    if finding.verdict == "skipped":
+        pytest.skip(finding.why)
+    assert finding.verdict == "as due", "\n".join([finding.why, finding.reason, finding.log])
+
+
+def test_nothing_is_left_behind(findings: dict[str, Finding], strict_session: Session) -> None:
+    assert findings
     assert left_behind(strict_session) == []
-    after = strict_session.evaluate(problem(), HONEST.source, device="cpu", timed=False)
-    assert after.outcome is Outcome.PASSED, after.reason
 
 
-def test_memory_violation_is_named(strict_session: Session) -> None:
-    source = next(s.source for s in ALL if s.name == "segmentation_fault")
-    assert "memory violation" in strict_session.evaluate(problem(), source, device="cpu").reason
+def test_there_are_enough_of_each_kind_and_names_are_unique() -> None:
+    count = {kind: sum(s.kind == kind for s in ALL) for kind in ("cheats", "honest", "broken")}
+    assert count["cheats"] >= 50 and count["honest"] >= 30, count
+    assert len(BY_NAME) == len(ALL)
 
 
-def test_every_outcome_but_build_failed_has_a_specimen() -> None:
-    assert {s.outcome for s in ALL} == set(Outcome) - {Outcome.BUILD_FAILED}
+def test_every_outcome_has_a_specimen() -> None:
+    assert {s.outcome for s in ALL} == set(Outcome)
+
+
+def test_every_honest_specimen_passes() -> None:
+    assert {s.outcome for s in ALL if s.kind == "honest"} == {Outcome.PASSED}
+
+
+def test_the_page_has_every_class_and_names_all_that_are_not_honest() -> None:
+    named = {match[1]: set(re.findall(r"`(\w+)`", match[3])) for match in ROW.finditer(PAGE.read_text())}
+    due: dict[str, set[str]] = {name: set() for name in named}
+    for specimen in ALL:
+        names = due[specimen.header["class"]]  # a KeyError: the page lacks the class
+        names.update([specimen.name] if specimen.kind != "honest" else [])
+    assert named == due
+
+
+def test_every_class_that_is_closed_has_a_specimen_that_is_not_open() -> None:
+    closed = {match[1] for match in ROW.finditer(PAGE.read_text()) if match[2] in ("construction", "detected")}
+    assert closed <= {s.header["class"] for s in ALL if s.kind != "honest" and "open" not in s.header}
+
+
+@pytest.mark.parametrize(
+    ("name", "defence"),
+    [("computes_in_the_copy", "looks"), ("slows_the_reference", "check_still"), ("wakes_itself", "check_still")],
+)
+def test_the_defence_is_what_refuses_it(
+    name: str, defence: str, strict_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the defence switched off the same file passes its checks."""
+    monkeypatch.setattr(side.Side, defence, False if defence == "looks" else lambda self: None)
+    specimen = BY_NAME[name]
+    record = strict_session.evaluate(specimen.problem_on("cpu"), specimen.source, timed=False)
+    assert record.outcome is Outcome.PASSED, record.reason
 
 
 def test_ignored_parameters_pass_where_parameters_are_not_randomised(strict_session: Session) -> None:
     """The defence is what refuses this cheat: under default initialisers the same file passes."""
-    source = next(s.source for s in ALL if s.name == "ignores_norm_parameters")
+    source = BY_NAME["ignores_norm_parameters"].source
     record = strict_session.evaluate(problem(), source, device="cpu", protocol="v0.1", timed=False)
     assert record.outcome is Outcome.PASSED
 
 
 def test_half_precision_passes_under_a_tolerance_of_one_percent(strict_session: Session) -> None:
-    source = next(s.source for s in ALL if s.name == "half_precision")
+    source = BY_NAME["half_precision"].source
     record = strict_session.evaluate(problem(), source, device="cpu", protocol="v0.1", timed=False)
     assert record.trials
     assert record.trials[0].error < 10
 
 
 def test_candidates_of_other_construction_order_pass_by_the_second_route(strict_session: Session) -> None:
-    source = next(s.source for s in ALL if s.name == "other_construction_order")
+    source = BY_NAME["other_construction_order"].source
     assert strict_session.evaluate(problem(), source, device="cpu", timed=False).route == "state_dict"
-
-
-def test_work_after_the_clock_is_charged(strict_session: Session, tmp_path: Path) -> None:
-    """It sleeps for 20 ms while it is copied out: every one of its samples must say so."""
-    source = next(s.source for s in ALL if s.name == "lazy_tensor")
-    record = strict_session.evaluate(problem(), source, device="cpu")
-    assert record.timing is not None, record.reason
-    assert record.standing == "slower"
-    assert min(record.timing.candidate_samples_ms) > 15, "20, less what a busy machine took of the reference's copies"
-    assert record.timing.late_work_ms > 20
-
-
-@pytest.mark.parametrize(
-    ("name", "outcome"), [("computes_in_a_child", Outcome.PASSED), ("leaves_its_group", Outcome.TIMED_OUT)]
-)
-def test_a_child_is_stopped_between_timed_calls_and_only_one_of_the_own_group_goes_on(
-    strict_session: Session, name: str, outcome: Outcome
-) -> None:
-    source = next(s.source for s in ALL if s.name == name)
-    assert strict_session.evaluate(problem(), source, device="cpu").outcome is outcome
 
 
 def test_a_reference_that_fails_leaves_nothing_behind(strict_session: Session) -> None:
     broken = Problem(key="broken", name="broken", source=problem().source.replace("torch.relu(", "torch.no_such("))
     with pytest.raises(ProblemError, match="no_such"):
-        strict_session.evaluate(broken, HONEST.source, device="cpu", timed=False)
+        strict_session.evaluate(broken, BY_NAME["same_operations"].source, device="cpu", timed=False)
     assert left_behind(strict_session) == []
 
 
 def test_text_that_is_no_text_is_refused(strict_session: Session) -> None:
     with pytest.raises(CandidateError, match="not text"):
         strict_session.evaluate(problem(), "x = '\udce9'", device="cpu")
+
+
+def test_a_machine_where_no_memory_can_be_read_says_so(
+    strict_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "readable", lambda pid: False)
+    record = strict_session.evaluate(problem(), BY_NAME["same_operations"].source, timed=False)
+    assert record.passed and any("memory cannot be read" in note for note in record.notes), record.notes

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from kernelgauge import __version__
-from kernelgauge.cli import baseline, build, doctor, evaluate, problems, profile, prompt, report, run
+from kernelgauge.cli import baseline, build, doctor, evaluate, problems, profile, prompt, report, run, selftest
 from kernelgauge.errors import KernelgaugeError
 
 _INTERRUPTED = 130
@@ -45,6 +45,7 @@ app.command("run")(run.run)
 app.command("reeval")(run.reeval)
 app.command("report")(report.report)
 app.command("doctor")(doctor.doctor)
+app.command("selftest")(selftest.selftest)
 app.command("build")(build.build)
 app.command("guide")(build.guide)
 app.command("prompt")(prompt.prompt)

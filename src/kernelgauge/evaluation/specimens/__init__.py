@@ -1,26 +1,38 @@
 """Candidates kept to test the evaluator: honest ones it must accept, broken and cheating ones it must see through.
 
-Each file opens with comment lines: what it does, then lines `# key: value` with how it is judged and what is due.
-`# verdict: OUTCOME [RULE]` is in every file; `# rules: NAME` where it is judged by other rules than the protocol's,
-`# backend: NAME` where its language cannot be recognised, `# needs: cuda` or a module where it runs only with that.
-All are written for the problem in `problem.py`.
+Each file opens with comment lines: what it does and what it hopes for, then lines `# key: value` (see `KEYS`) with how
+it is judged and what is due. `class` and `verdict` stand in every file.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from itertools import takewhile
 
-from kernelgauge.backends.registry import backend_named, detect
+from kernelgauge.backends.registry import detect
 from kernelgauge.schema import RULE_SETS, Outcome, Problem, RuleSetName
 
 KINDS = ("honest", "broken", "cheats")
-KEYS = ("class", "verdict", "rules", "backend", "needs")
+KEYS = {
+    "class": "row of docs/threat-model.md that it belongs to, or for an honest one resembles: `timing/late_work`",
+    "verdict": "the outcome that is due, and for a rejection its rule",
+    "cuda": "the same on a GPU, where another is due there",
+    "problem": "the problem of `problems/` that it answers; default `linear_norm_relu`",
+    "protocol": "the protocol that it is judged by; default `strict`",
+    "rules": "the rules that it is judged by, where those are not the protocol's",
+    "backend": "its kernel language; default: recognised from the text",
+    "needs": "where alone it can be judged: on a `cpu`, on `cuda`, or where this module is installed",
+    "time": "`honest`: timed too, it must not come out faster; `20 ms`: nor may any call seem shorter than that",
+    "says": "words that must be in the reason",
+    "counts": "`no`: its record must be left out of the score",
+    "open": "why the evaluator cannot refuse it yet: the verdict says what it gets today",
+}
 _LINE = re.compile(rf"# ({'|'.join(KEYS)}): (.*\S)")
+_ON_GPU = re.compile(r"^.*\n# on a GPU: (.*)$", re.MULTILINE)
+_DEFAULT_PROBLEM = "linear_norm_relu"
 
 
 @dataclass(frozen=True)
@@ -36,6 +48,24 @@ class Specimen:
     """The values of the header by key."""
 
     @property
+    def area(self) -> str:
+        """First part of its class: `timing`, `correctness`, ..."""
+        return self.header.get("class", "").partition("/")[0]
+
+    def problem_on(self, device: str) -> Problem:
+        """The problem it answers, in the size for this device."""
+        return problem(self.header.get("problem", _DEFAULT_PROBLEM), device)
+
+    @property
+    def protocol(self) -> str:
+        return self.header.get("protocol", "strict")
+
+    def due(self, device: str) -> tuple[Outcome, str | None]:
+        """Outcome and rule that are due on this device."""
+        words = self.header.get("cuda", "") if device == "cuda" else ""
+        return _verdict(words) if words else (self.outcome, self.rule)
+
+    @property
     def rules(self) -> RuleSetName | None:
         """By which rules it is judged; None: by those of the protocol."""
         found = self.header.get("rules")
@@ -46,17 +76,22 @@ class Specimen:
         """Its kernel language."""
         return self.header.get("backend") or detect(self.source)
 
-    def runs_on(self, device: str) -> bool:
-        """Whether this machine can judge it there."""
-        needs = self.header.get("needs")
-        lacks = needs not in (None, "cuda") and importlib.util.find_spec(str(needs)) is None
-        return not lacks and (needs != "cuda" or device == "cuda") and backend_named(self.backend).missing(device) is None
+    @property
+    def least_ms(self) -> float | None:
+        """No call of it can be shorter, in milliseconds; 0 where only the comparison says, None if it is not timed."""
+        time = self.header.get("time")
+        return None if time is None else 0.0 if time == "honest" else float(time.removesuffix(" ms"))
 
 
-def problem() -> Problem:
-    """The problem all specimens are written for."""
-    source = resources.files(__name__).joinpath("problem.py").read_text()
-    return Problem(key="specimens", name="linear_norm_relu", source=source)
+def problem(name: str = _DEFAULT_PROBLEM, device: str = "cpu") -> Problem:
+    """A problem that specimens answer; raises FileNotFoundError if there is none of that name.
+
+    A line `# on a GPU: ...` in its text replaces the line before it on a GPU, for which a CPU's sizes are too small.
+    """
+    source = resources.files(__name__).joinpath("problems", f"{name}.py").read_text()
+    if device != "cpu":
+        source = _ON_GPU.sub(r"\1", source)
+    return Problem(key="specimens" if name == _DEFAULT_PROBLEM else name, name=name, source=source)
 
 
 def specimens() -> list[Specimen]:
@@ -80,8 +115,13 @@ def _header(source: str) -> dict[str, str]:
 
 def _read(kind: str, name: str, source: str) -> Specimen:
     header = _header(source)
-    verdict = header.get("verdict", "").split()
-    if len(verdict) not in (1, 2):
-        raise ValueError(f"specimen {kind}/{name} needs one line '# verdict: OUTCOME [RULE]'")
-    outcome, *rule = verdict
-    return Specimen(kind, name, source, Outcome(outcome), rule[0] if rule else None, header)
+    try:
+        outcome, rule = _verdict(header.get("verdict", ""))
+    except ValueError as error:
+        raise ValueError(f"specimen {kind}/{name} needs one line '# verdict: OUTCOME [RULE]': {error}") from error
+    return Specimen(kind, name, source, outcome, rule, header)
+
+
+def _verdict(words: str) -> tuple[Outcome, str | None]:
+    outcome, _, rule = words.partition(" ")
+    return Outcome(outcome), rule or None

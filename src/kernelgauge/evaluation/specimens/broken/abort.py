@@ -1,4 +1,5 @@
 # Calls abort(), as a failed C++ assertion does.
+# class: fault/crash
 # verdict: runtime_error
 import os
 

@@ -1,4 +1,5 @@
 # Raises in its constructor.
+# class: fault/load
 # verdict: load_failed
 import torch
 import torch.nn as nn

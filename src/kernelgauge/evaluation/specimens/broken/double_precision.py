@@ -1,4 +1,5 @@
 # Returns float64 where float32 is due.
+# class: fault/answer
 # verdict: wrong_precision
 import torch
 import torch.nn as nn

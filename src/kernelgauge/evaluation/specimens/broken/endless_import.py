@@ -1,4 +1,5 @@
 # Never finishes importing.
+# class: fault/time
 # verdict: timed_out
 while True:
     pass

@@ -1,4 +1,5 @@
 # Never returns.
+# class: fault/time
 # verdict: timed_out
 import torch
 import torch.nn as nn

@@ -1,4 +1,5 @@
 # Leaves the process with success in the middle of a call.
+# class: fault/crash
 # verdict: runtime_error
 import os
 

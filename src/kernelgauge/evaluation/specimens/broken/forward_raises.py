@@ -1,4 +1,5 @@
 # Raises in forward.
+# class: fault/crash
 # verdict: runtime_error
 import torch
 import torch.nn as nn

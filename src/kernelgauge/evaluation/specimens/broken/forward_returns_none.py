@@ -1,4 +1,5 @@
 # Forgets to return.
+# class: fault/crash
 # verdict: runtime_error
 import torch
 import torch.nn as nn

@@ -1,4 +1,5 @@
 # Imports a package that does not exist.
+# class: fault/load
 # verdict: load_failed
 import a_package_that_does_not_exist
 

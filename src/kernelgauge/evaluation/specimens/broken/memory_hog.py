@@ -1,4 +1,6 @@
-# Asks for a terabyte.
+# Asks for a terabyte of the host, which is limited for workers on a CPU.
+# class: fault/memory
+# needs: cpu
 # verdict: out_of_memory
 import torch
 import torch.nn as nn

@@ -1,4 +1,5 @@
 # Leaves the last row unwritten.
+# class: fault/answer
 # verdict: wrong_value
 import torch
 import torch.nn as nn

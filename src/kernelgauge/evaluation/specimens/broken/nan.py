@@ -1,4 +1,5 @@
 # One element is NaN.
+# class: fault/answer
 # verdict: wrong_value
 import torch
 import torch.nn as nn

@@ -1,4 +1,5 @@
 # Defines another class than ModelNew.
+# class: fault/load
 # verdict: load_failed
 import torch
 import torch.nn as nn

@@ -1,4 +1,6 @@
-# Fills memory from Python.
+# Fills the host's memory from Python, which is limited for workers on a CPU.
+# class: fault/memory
+# needs: cpu
 # verdict: out_of_memory
 import torch
 import torch.nn as nn

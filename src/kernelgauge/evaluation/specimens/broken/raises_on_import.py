@@ -1,4 +1,5 @@
 # Raises while it is imported.
+# class: fault/load
 # verdict: load_failed
 import torch
 import torch.nn as nn

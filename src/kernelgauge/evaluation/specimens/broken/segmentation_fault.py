@@ -1,4 +1,6 @@
 # Reads address zero.
+# class: fault/crash
+# says: memory violation
 # verdict: runtime_error
 import ctypes
 

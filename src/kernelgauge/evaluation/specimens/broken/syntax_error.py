@@ -1,4 +1,5 @@
 # Not Python.
+# class: fault/load
 # verdict: load_failed
 class ModelNew(:
     pass

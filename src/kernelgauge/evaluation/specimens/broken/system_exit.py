@@ -1,4 +1,5 @@
 # Raises SystemExit(0) in forward.
+# class: fault/crash
 # verdict: runtime_error
 import sys
 

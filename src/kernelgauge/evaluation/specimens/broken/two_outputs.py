@@ -1,4 +1,5 @@
 # Returns a tuple of two where one tensor is due.
+# class: fault/answer
 # verdict: wrong_shape
 import torch
 import torch.nn as nn

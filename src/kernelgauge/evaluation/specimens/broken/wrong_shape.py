@@ -1,4 +1,5 @@
 # Drops a row.
+# class: fault/answer
 # verdict: wrong_shape
 import torch
 import torch.nn as nn

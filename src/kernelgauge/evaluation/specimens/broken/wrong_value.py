@@ -1,4 +1,5 @@
 # Forgets the ReLU.
+# class: fault/answer
 # verdict: wrong_value
 import torch
 import torch.nn as nn

@@ -1,4 +1,5 @@
 # Computes once and replays the answer for every later call.
+# class: timing/value_cache
 # verdict: wrong_value
 import torch
 import torch.nn as nn

@@ -1,4 +1,5 @@
 # Closes every descriptor and lives on: the parent must neither wait for ever nor blame the machine.
+# class: process/supervisor
 # verdict: runtime_error
 import os
 import time

@@ -1,7 +1,7 @@
 # Hooks the worker's own staging step, to compute before the clock runs and answer from memory: the inputs it finds
 # there are those of the call before.
+# class: timing/before_the_clock
 # rules: any
-# backend: torch
 # verdict: wrong_value
 import torch
 import torch.nn as nn

@@ -1,4 +1,5 @@
 # Writes a verdict of its own to every descriptor it inherited.
+# class: process/forged_result
 # verdict: rejected forged_message
 import os
 

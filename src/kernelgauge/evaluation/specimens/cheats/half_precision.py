@@ -1,4 +1,5 @@
 # Does the matrix product in bfloat16 and returns float32.
+# class: correctness/precision
 # verdict: wrong_precision
 import torch
 import torch.nn as nn

@@ -1,4 +1,5 @@
 # Drops gain and bias of the norm, which by default are one and zero.
+# class: correctness/default_parameters
 # verdict: wrong_value
 import torch
 import torch.nn as nn

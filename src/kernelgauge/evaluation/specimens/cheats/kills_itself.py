@@ -1,4 +1,5 @@
 # Ends itself with SIGKILL each time, to pass for a victim of the machine and stay out of every score.
+# class: process/early_exit
 # verdict: runtime_error
 import os
 import signal

@@ -1,4 +1,5 @@
 # Sends SIGKILL to every process it can see, its parents first.
+# class: process/supervisor
 # verdict: runtime_error
 import os
 import signal

@@ -1,4 +1,5 @@
 # Returns an unfilled tensor and fills it from a thread.
+# class: timing/late_work
 # verdict: wrong_value
 import threading
 import time

@@ -1,6 +1,8 @@
-# Hands its work to a child that leaves its group and session, to go on working while everything is stopped.
-# verdict: passed
-# Untimed, nothing is ever stopped; when it is timed it never wakes up again and times out.
+# Hands its work to a child that leaves its group and session, to go on working while everything is stopped. It is
+# stopped all the same, and nobody lets it go on.
+# class: timing/early_start
+# needs: cpu
+# verdict: timed_out
 import os
 
 import torch

@@ -1,5 +1,6 @@
 # Looks for the seed, the problem's source, a network and a place to leave something behind; raises with
 # what it found.
+# class: process/sealed
 # verdict: passed
 import gc
 import os

@@ -1,4 +1,5 @@
 # Works in place on its argument, so that a shared tensor would spoil the reference.
+# class: correctness/input_mutation
 # verdict: rejected input_mutated
 import torch
 import torch.nn as nn

@@ -1,4 +1,5 @@
 # Makes every comparison in its own process succeed while its answer is wrong.
+# class: process/patched_comparison
 # verdict: wrong_value
 import torch
 import torch.nn as nn

@@ -1,4 +1,5 @@
 # Returns its input.
+# class: correctness/no_work
 # verdict: rejected output_aliases_input
 import torch
 import torch.nn as nn

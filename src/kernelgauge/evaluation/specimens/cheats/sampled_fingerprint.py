@@ -1,4 +1,5 @@
 # Replays the answer while a few sampled elements of the argument repeat; they never do.
+# class: timing/value_cache
 # verdict: passed
 import torch
 import torch.nn as nn

@@ -1,4 +1,5 @@
 # Replaces the files the parent knows in its scratch folder by a pipe that blocks whoever opens it, and by a link.
+# class: process/persistence
 # verdict: wrong_value
 import os
 

@@ -1,4 +1,5 @@
 # Ends itself with a real-time signal that has a number and no name.
+# class: process/early_exit
 # verdict: runtime_error
 import os
 

@@ -1,4 +1,5 @@
 # Returns zeros.
+# class: correctness/constant
 # verdict: wrong_value
 import torch
 import torch.nn as nn

@@ -1,4 +1,7 @@
 # Hands its work to a child process of its own group, which stops and goes on with it.
+# class: timing/late_work
+# needs: cpu
+# time: honest
 # verdict: passed
 import os
 

@@ -1,4 +1,5 @@
 # Splits the batch over two threads and waits for both.
+# class: timing/late_work
 # verdict: passed
 import threading
 

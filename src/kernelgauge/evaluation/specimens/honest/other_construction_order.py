@@ -1,5 +1,6 @@
 # Constructs its layers in another order than the reference, so that the same seed gives other weights:
 # only the reference's parameters, loaded by name, make it right.
+# class: correctness/assumed_seed
 # verdict: passed
 import torch
 import torch.nn as nn

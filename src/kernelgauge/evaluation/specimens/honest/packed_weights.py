@@ -1,5 +1,6 @@
 # Transposes and copies its weights in the constructor, as a kernel with its own layout does: a later
 # load_state_dict would leave the packed copy behind.
+# class: timing/stale_packing
 # verdict: passed
 import torch
 import torch.nn as nn
@@ -10,7 +11,7 @@ class ModelNew(nn.Module):
         super().__init__()
         self.linear = nn.Linear(features, features)
         self.norm = nn.LayerNorm(features)
-        self.packed = self.linear.weight.detach().t().contiguous()
+        self.register_buffer("packed", self.linear.weight.detach().t().contiguous(), persistent=False)
 
     def forward(self, x):
         return torch.relu(self.norm(torch.addmm(self.linear.bias, x, self.packed)))

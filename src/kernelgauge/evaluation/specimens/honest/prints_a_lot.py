@@ -1,4 +1,5 @@
 # Prints ten megabytes: the log is cut, the verdict is not.
+# class: process/denial
 # verdict: passed
 import torch
 import torch.nn as nn

@@ -1,4 +1,5 @@
 # Writes a file in its own scratch folder and moves it to another one, as compilers with a cache do.
+# class: process/persistence
 # verdict: passed
 import os
 import tempfile

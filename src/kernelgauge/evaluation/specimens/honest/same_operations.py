@@ -1,4 +1,5 @@
 # The reference's own operations.
+# class: process/reference_call
 # verdict: passed
 import torch
 import torch.nn as nn

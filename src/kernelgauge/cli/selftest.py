@@ -1,0 +1,92 @@
+"""`kernelgauge selftest`: does this installation see through every shipped cheat, and accept what is honest?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernelgauge.cli.options import AsJson
+from kernelgauge.errors import MachineError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kernelgauge.selftest import Finding
+
+_LOG_LINES = 12
+
+
+def selftest(
+    gpu: Annotated[bool, typer.Option("--gpu", help="On the GPU, with the specimens that need one.")] = False,
+    only: Annotated[
+        str | None, typer.Option(help="Only this class (timing/lazy_tensor), area, kind or specimen.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="How many at once; default: one per core.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put every shipped specimen, cheating, honest and broken ones, through the real evaluator.
+
+    Exit code: 0 if each got the verdict in its header, 1 if one did not, 3 if the machine failed.
+    """
+    from kernelgauge.hardware import gpu as gpu_here
+    from kernelgauge.selftest import LIMITS, chosen, left_behind
+    from kernelgauge.selftest import selftest as run
+
+    found = chosen(only)
+    if not found:
+        raise UsageError(f"no specimen, class, area or kind is called {only!r}: docs/threat-model.md lists them")
+    if gpu and gpu_here() is None:
+        raise UsageError("--gpu: no NVIDIA GPU is visible here: nvidia-smi lists none")
+    from kernelgauge.cli.progress import counting
+    from kernelgauge.session import Session
+
+    with Session(threads=1, limits=LIMITS) as session, counting("judging specimens", len(found)) as count:
+        threads = jobs or session.environment.cores
+        findings = run(session, found, "cuda" if gpu else "cpu", threads, lambda finding: count(finding.path))
+        remains = left_behind(session)
+    if as_json:
+        told = {"specimens": [each.model_dump() for each in findings], "left_behind": [str(path) for path in remains]}
+        typer.echo(json.dumps(told))
+    else:
+        _show(findings, remains)
+    if any(finding.verdict == "error" for finding in findings):
+        raise typer.Exit(MachineError.exit_code)
+    raise typer.Exit(1 if remains or any(finding.verdict == "deviates" for finding in findings) else 0)
+
+
+def _show(findings: Sequence[Finding], remains: Sequence[Path]) -> None:
+    from rich.table import Table
+
+    from kernelgauge.cli.tables import console
+
+    table = Table(box=None, header_style="bold")
+    for column in ("class", "cheats", "as due", "honest", "accepted", "broken", "as due", "skipped", "seconds"):
+        table.add_column(column, justify="left" if column == "class" else "right")
+    for threat in sorted({finding.threat for finding in findings}):
+        table.add_row(threat, *_counts([finding for finding in findings if finding.threat == threat]))
+    table.add_section()
+    table.add_row("all", *_counts(findings))
+    out = console()
+    out.print(table)
+    for finding in findings:
+        if finding.open and finding.verdict != "skipped":
+            out.print(f"open: {finding.path}: {finding.open}", markup=False)
+    for finding in findings:
+        if finding.verdict in ("deviates", "error"):
+            out.print(f"\n{finding.path} ({finding.threat}): {finding.why}", markup=False, style="bold red")
+            out.print("\n".join([finding.reason, *finding.log.splitlines()[-_LOG_LINES:]]), markup=False)
+    for path in remains:
+        out.print(f"left behind: {path}", markup=False, style="bold red")
+
+
+def _counts(findings: Sequence[Finding]) -> list[str]:
+    judged = [finding for finding in findings if finding.verdict != "skipped"]
+    cells = []
+    for kind in ("cheats", "honest", "broken"):
+        own = [finding for finding in judged if finding.kind == kind]
+        cells += [str(len(own)), str(sum(finding.verdict == "as due" for finding in own))]
+    seconds = sum(finding.seconds for finding in findings)
+    return [cell if cell != "0" else "" for cell in [*cells, str(len(findings) - len(judged))]] + [f"{seconds:.1f}"]

@@ -1,0 +1,15 @@
+# Returns NaN everywhere: no error is greater than any tolerance.
+# class: correctness/not_finite
+# verdict: wrong_value
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.linear = nn.Linear(features, features)
+        self.norm = nn.LayerNorm(features)
+
+    def forward(self, x):
+        return torch.full_like(x, float("nan"))

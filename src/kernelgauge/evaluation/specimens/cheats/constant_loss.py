@@ -1,0 +1,11 @@
+# Knows the distribution: the mean square of the difference of two uniform numbers is a sixth.
+# class: correctness/constant
+# problem: mean_loss
+# verdict: wrong_precision
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, predictions, targets):
+        return torch.full((), 1 / 6, device=predictions.device)

@@ -1,0 +1,15 @@
+# Returns infinity: an error relative to it is nothing, or NaN.
+# class: correctness/not_finite
+# verdict: wrong_value
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.linear = nn.Linear(features, features)
+        self.norm = nn.LayerNorm(features)
+
+    def forward(self, x):
+        return torch.full_like(x, float("inf"))

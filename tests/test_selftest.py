@@ -1,0 +1,84 @@
+"""The verb `selftest`: which specimens, what it says of them, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import kernelgauge.selftest
+from kernelgauge.cli.main import app
+from kernelgauge.errors import UsageError
+from kernelgauge.evaluation.specimens import KEYS, specimens
+from kernelgauge.schema import Outcome
+from kernelgauge.selftest import LIMITS, chosen, selftest
+from kernelgauge.session import Session
+
+run = CliRunner().invoke
+
+
+def test_one_specimen_as_json(cache_folder: Path) -> None:
+    done = run(app, ["selftest", "--only", "zeros", "--json"])
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    (finding,) = told["specimens"]
+    assert (finding["name"], finding["verdict"], finding["got"]) == ("zeros", "as due", "wrong_value")
+    assert told["left_behind"] == []
+
+
+def test_a_verdict_that_is_not_due_is_shown_and_ends_with_one(
+    cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (zeros,) = chosen("zeros")
+    monkeypatch.setattr(kernelgauge.selftest, "specimens", lambda: [replace(zeros, outcome=Outcome.PASSED)])
+    done = run(app, ["selftest"])
+    assert done.exit_code == 1, done.output
+    assert "cheats/zeros (correctness/constant): wrong_value where passed is due" in done.stdout
+    assert "relative error" in done.stdout
+
+
+def test_a_time_that_was_forged_deviates(cache_folder: Path) -> None:
+    """Honest work for which no time below ten seconds is believed."""
+    (copy,) = chosen("same_operations")
+    slow = replace(copy, header={**copy.header, "time": "10000 ms"})
+    with Session(threads=1, limits=LIMITS) as session:
+        (finding,) = selftest(session, [slow], "cpu")
+    assert finding.verdict == "deviates" and "where no call takes less than 10000 ms" in finding.why
+
+
+def test_only_takes_a_class_an_area_a_kind_or_a_name() -> None:
+    everything = specimens()
+    assert chosen(None) == everything
+    assert {s.area for s in chosen("timing")} == {"timing"}
+    assert {s.header["class"] for s in chosen("timing/lazy_tensor")} == {"timing/lazy_tensor"}
+    assert {s.kind for s in chosen("honest")} == {"honest"}
+    assert [s.name for s in chosen("cheats/zeros")] == ["zeros"]
+
+
+def test_what_is_not_there_is_refused() -> None:
+    done = run(app, ["selftest", "--only", "no_such"])
+    assert isinstance(done.exception, UsageError) and "no_such" in str(done.exception)
+
+
+def test_a_specimen_that_needs_another_machine_is_skipped(cache_folder: Path) -> None:
+    (zeros,) = chosen("zeros")
+    elsewhere = [replace(zeros, header={**zeros.header, "needs": needs}) for needs in ("cuda", "no_such_module")]
+    with Session(threads=1, limits=LIMITS) as session:
+        for specimen in elsewhere:
+            (finding,) = selftest(session, [specimen], "cpu")
+            assert finding.verdict == "skipped" and str(specimen.header["needs"]) in finding.why
+
+
+def test_headers_say_nothing_but_what_is_known() -> None:
+    for specimen in specimens():
+        assert set(specimen.header) <= set(KEYS)
+        assert opens_with_a_sentence(specimen.source), f"{specimen.name} does not say what it does"
+
+
+def opens_with_a_sentence(source: str) -> bool:
+    """Whether a file opens with a sentence about itself."""
+    first = source.splitlines()[0]
+    return first.startswith("# ") and first[2].isupper() and len(first.split()) > 1
