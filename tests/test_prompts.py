@@ -86,6 +86,12 @@ def test_rules_follow_the_protocol() -> None:
     assert "secret seeds" in strict and "public seed" in published
     assert "random signs" in strict and "random signs" not in published
     assert "mean of 100 calls" in published
+    assert "Not allowed (`rejected`): `torch.compile`" in strict and "must run" not in strict
+    required, anything = (
+        asked(protocol=STRICT.under(rules=name)).problem(RELU)  # type: ignore[arg-type]
+        for name in ("kernel-required", "any")
+    )
+    assert "a kernel of your own must run" in required and "Whatever computes the right answer counts" in anything
 
 
 @pytest.mark.parametrize(
@@ -164,8 +170,6 @@ def test_templates_can_be_overridden_one_by_one(tmp_path: Path) -> None:
 def test_wrong_questions_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="templates"):
         asked(templates=tmp_path / "missing")
-    with pytest.raises(UsageError, match="rules"):
-        asked(rules="everything")
     with pytest.raises(UsageError, match="unknown backend"):
         asked("fortran")
 

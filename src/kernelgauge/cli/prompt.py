@@ -14,6 +14,7 @@ from kernelgauge.cli.options import (
     MathName,
     PrecisionName,
     ProtocolName,
+    RulesName,
     SizesName,
     chosen_device,
     chosen_rules,
@@ -36,9 +37,6 @@ Hardware = Annotated[
 GpuName = Annotated[
     str | None, typer.Option("--gpu", help="Describe this one instead, such as H100; implies --hardware.")
 ]
-SourceRules = Annotated[
-    str | None, typer.Option("--rules", help="What counts as a kernel; default: what the protocol says.")
-]
 Templates = Annotated[
     Path | None, typer.Option("--templates", help="Folder whose files take the place of the prompt's templates.")
 ]
@@ -55,7 +53,7 @@ def prompt(
     protocol: ProtocolName = "strict",
     math: MathName = None,
     precision: PrecisionName = None,
-    rules: SourceRules = None,
+    kernels: RulesName = None,
     templates: Templates = None,
 ) -> None:
     """Print exactly what `run --model` would send for this problem, without sending it."""
@@ -70,11 +68,10 @@ def prompt(
     asked = Asked(
         backend=language.name,
         option=option.value,
-        protocol=chosen_rules(protocol, math, precision, None, where),
+        protocol=chosen_rules(protocol, math, precision, None, where, kernels),
         device=where,
         include_hardware=hardware or gpu is not None,
         gpu_name=gpu,
-        rules=rules,
         templates=templates,
     )
     found = load_problem(problem, sizes=chosen_sizes(sizes, where, problem))

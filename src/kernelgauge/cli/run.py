@@ -44,7 +44,7 @@ from kernelgauge.cli.options import (
     parse_names,
     sizes_of_run,
 )
-from kernelgauge.cli.prompt import GpuName, Hardware, Shots, ShotsOption, SourceRules, Templates
+from kernelgauge.cli.prompt import GpuName, Hardware, Shots, ShotsOption, Templates
 from kernelgauge.errors import MachineError, UsageError
 from kernelgauge.schema import suite_of
 
@@ -172,7 +172,6 @@ def run(
     gpu: GpuName = None,
     temperature: Temperature = 0.0,
     max_regenerations: Regenerations = 10,
-    source_rules: SourceRules = None,
     templates: Templates = None,
     max_connections: Connections = None,
     cache: Cached = False,
@@ -188,7 +187,12 @@ def run(
             **{"problems": parse_names(problems), "suite": suite, "limit": limit, "backend": backend},
             **{"sizes": sizes.value if sizes else None, "device": where, "protocol": protocol},
             **{"math": math.value if math else None, "precision": precision.value if precision else "fp32"},
-            **{"timing_method": timing_method, "jobs": jobs, "option": option.value, "rules": source_rules},
+            **{
+                "timing_method": timing_method,
+                "jobs": jobs,
+                "option": option.value,
+                "rules": kernels.value if kernels else None,
+            },
             **{"include_hardware": hardware or gpu is not None, "gpu_name": gpu, "temperature": temperature},
             **{"check_kernel": max_regenerations > 0, "max_regenerations": max_regenerations},
             **{

@@ -8,27 +8,18 @@ from __future__ import annotations
 import ast
 
 from kernelgauge.backends.registry import detect
-from kernelgauge.errors import UsageError
+from kernelgauge.checks.rules import SETS, read, settle
 from kernelgauge.generation.extraction import Extracted
-from kernelgauge.schema import Problem
-
-RULES = ("any",)
-"""What may count as a kernel; `any`: whatever computes the right answer."""
+from kernelgauge.schema import Problem, RuleSetName
 
 
-def check_rules(name: str | None) -> None:
-    """Raises UsageError, with those there are, if there are no rules of that name."""
-    if name is not None and name not in RULES:
-        raise UsageError(f"there are no rules {name!r}: there are {', '.join(RULES)}")
-
-
-def refusal(found: Extracted, problem: Problem, backend: str, rules: str | None = None) -> str | None:
+def refusal(found: Extracted, problem: Problem, backend: str, rules: RuleSetName = "default") -> str | None:
     """Why this candidate is not worth an evaluation, in words for its author; None if it is.
 
     Args:
         problem: what it answers.
         backend: the kernel language that was asked for.
-        rules: what may count as a kernel, one of `RULES`; None: what the protocol says.
+        rules: what counts as a kernel. Only what no run could deny is refused for it here.
     """
     if found.source is None:
         return f"{found.notes[0]}."
@@ -38,7 +29,17 @@ def refusal(found: Extracted, problem: Problem, backend: str, rules: str | None 
     written = detect(found.source)
     if written != backend:
         return f"the file is written for {written}, and a candidate in {backend} was asked for."
-    return None
+    return _against(rules, found.source, problem, written)
+
+
+def _against(name: RuleSetName, source: str, problem: Problem, backend: str) -> str | None:
+    rules = SETS[name]
+    found = settle(read(source, problem.source, backend, rules), None, rules)
+    broken = next((finding for finding in found if finding.severity == "refuse"), None)
+    if broken is None:
+        return None
+    excerpt = f" ({broken.excerpt})" if broken.excerpt else ""
+    return f"line {broken.line} breaks the rule {broken.rule}: {broken.reason}{excerpt}."
 
 
 def _not_whole(source: str) -> str:

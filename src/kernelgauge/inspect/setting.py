@@ -10,10 +10,9 @@ from pydantic import Field, field_validator
 
 from kernelgauge.config import MathMode, Protocol, load_protocol
 from kernelgauge.errors import UsageError
-from kernelgauge.generation.screening import check_rules
 from kernelgauge.hardware import gpu
 from kernelgauge.problems.loader import load_problem, sizes_within
-from kernelgauge.schema import Problem, Record, Sizes
+from kernelgauge.schema import RULE_SETS, Problem, Record, Sizes
 
 PRECISIONS = ("fp32", "fp16", "bf16")
 
@@ -54,7 +53,8 @@ class Setting(Record):
 
     def chosen_protocol(self) -> Protocol:
         """The protocol under these options. Raises UsageError if they contradict each other."""
-        check_rules(self.rules)
+        if self.rules is not None and self.rules not in RULE_SETS:
+            raise UsageError(f"there are no rules {self.rules!r}: there are {', '.join(RULE_SETS)}")
         if self.precision not in PRECISIONS:
             raise UsageError(f"there is no precision {self.precision!r}: choose one of {', '.join(PRECISIONS)}")
         narrow = None if self.precision == "fp32" else self.precision
@@ -68,8 +68,9 @@ class Setting(Record):
             from kernelgauge.timing.timers import check_timer
 
             check_timer(self.timing_method, self.device, rules)
-        chosen = rules.under(math, self.timing_method) if math or self.timing_method else rules  # type: ignore[arg-type]
-        return chosen.counting(self.num_correct_trials, self.num_perf_trials)
+        if math or self.timing_method or self.rules:
+            rules = rules.under(math, self.timing_method, self.rules)  # type: ignore[arg-type]
+        return rules.counting(self.num_correct_trials, self.num_perf_trials)
 
     def problem(self, name: str) -> Problem:
         """The problem of that name at this setting's sizes, or at its own where it has no others."""

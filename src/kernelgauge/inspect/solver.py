@@ -15,7 +15,7 @@ from kernelgauge.generation.prompts.prompt import Templates
 from kernelgauge.generation.screening import refusal
 from kernelgauge.inspect.judge import Judge, Verdict, judge_of
 from kernelgauge.inspect.scorer import answer_in, cut_off, same_problem, setting_in, verdict_of
-from kernelgauge.schema import Evaluation, Problem
+from kernelgauge.schema import Evaluation, Problem, RuleSetName
 from kernelgauge.search.sample import Sample
 from kernelgauge.search.strategy import Attempt, Step, Strategy
 
@@ -39,25 +39,23 @@ class Screen:
 
     backend: str
     """The kernel language that was asked for."""
-    rules: str | None
     templates: Templates
     active: bool = True
 
-    def refusal(self, found: Extracted, problem: Problem) -> str:
+    def refusal(self, found: Extracted, problem: Problem, rules: RuleSetName) -> str:
         """Why this candidate is refused; empty if it is not."""
-        return (refusal(found, problem, self.backend, self.rules) or "") if self.active else ""
+        return (refusal(found, problem, self.backend, rules) or "") if self.active else ""
 
 
 @solver
 def sample(
     backend: str,
-    rules: str | None = None,
     check_kernel: bool = True,
     max_regenerations: int = 10,
     templates: str | None = None,
 ) -> Solver:
     """One sample a problem: the strategy `sample`; arguments as in `task.kernelbench`."""
-    screen = Screen(backend, rules, Templates(Path(templates) if templates else None), check_kernel)
+    screen = Screen(backend, Templates(Path(templates) if templates else None), check_kernel)
     return driven(Sample(regenerations=max_regenerations if check_kernel else 0), screen)
 
 
@@ -79,7 +77,7 @@ def driven(strategy: Strategy, screen: Screen) -> Solver:
                 state.messages = _conversation(first, history, step, screen.templates)
                 with judge.asking():
                     state = await generate(state)
-                await _note(state, history, step, screen, judge if strategy.judges else None)
+                await _note(state, history, step, screen, judge, strategy.judges)
         chosen = strategy.choose(history.attempts)
         state.messages, state.output = history.messages[chosen], history.outputs[chosen]
         state.store.set("attempts", [attempt.model_dump(mode="json") for attempt in history.attempts])
@@ -88,12 +86,12 @@ def driven(strategy: Strategy, screen: Screen) -> Solver:
     return solve
 
 
-async def _note(state: TaskState, history: _History, step: Step, screen: Screen, judge: Judge | None) -> None:
-    """Add the answer that the state holds to the history, judged if there is a judge and nothing was refused."""
+async def _note(state: TaskState, history: _History, step: Step, screen: Screen, judge: Judge, judged: bool) -> None:
+    """Add the answer that the state holds to the history, `judged` where nothing was refused."""
     found = answer_in(state)
-    refused = screen.refusal(found, history.problem)
+    refused = screen.refusal(found, history.problem, judge.rules.rules)
     verdict = None
-    if judge is not None and not refused and found.source is not None:
+    if judged and not refused and found.source is not None:
         who, number = str(state.model), state.epoch - 1
         verdict = await verdict_of(judge, history.problem, found, who, number, final=False)
     history.attempts.append(

@@ -131,7 +131,6 @@ def benchmark(
         device=where,
         include_hardware=include_hardware,
         gpu_name=gpu_name,
-        rules=setting.rules,
         templates=Path(templates) if templates else None,
     )
     if reason := backend_named(asked.backend).missing(where):
@@ -141,7 +140,7 @@ def benchmark(
     judge_of(setting).expect(_header(setting, protocol, chosen, generation))
     return Task(
         dataset=_dataset(chosen, asked, setting, {"p": p, "verbose": verbose}),
-        solver=sample(asked.backend, setting.rules, check_kernel, max_regenerations, templates),
+        solver=sample(asked.backend, check_kernel, max_regenerations, templates),
         scorer=kernel(),
         config=GenerateConfig(temperature=temperature),
         # One candidate that could not be judged must not end an evaluation of hours.
@@ -230,6 +229,7 @@ def _header(setting: Setting, rules: Protocol, problems: Sequence[Problem], gene
         protocol=rules.name,
         protocol_digest=rules.digest,
         math=rules.agreement.math,
+        rules=rules.rules,
         gpu_memory_gb=setting.gpu_memory_gb,
         generation=generation,
     )

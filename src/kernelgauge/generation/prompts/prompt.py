@@ -15,7 +15,6 @@ from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import Protocol
 from kernelgauge.errors import UsageError
 from kernelgauge.generation.prompts.machine import machine
-from kernelgauge.generation.screening import check_rules
 from kernelgauge.schema import Evaluation, Problem, Record
 from kernelgauge.timing.gpus import Gpu
 
@@ -49,8 +48,6 @@ class Asked(Record):
     include_hardware: bool = False
     gpu_name: str | None = None
     """Which GPU the hardware section describes; None: the machine at hand."""
-    rules: str | None = None
-    """What counts as a kernel; None: what the protocol says."""
     templates: Path | None = None
     """A folder whose files take the place of templates of the same name."""
 
@@ -59,13 +56,12 @@ class Prompts:
     """What contestants are told about problems.
 
     Raises:
-        UsageError: unknown backend, option, rules or GPU; a folder of templates that is not there.
+        UsageError: unknown backend, option or GPU; a folder of templates that is not there.
     """
 
     def __init__(self, asked: Asked):
         if asked.option not in get_args(Shots):
             raise UsageError(f"there is no option {asked.option!r}: choose one of {', '.join(get_args(Shots))}")
-        check_rules(asked.rules)
         self._templates = Templates(asked.templates)
         self._facts = _facts(asked)
 
@@ -132,7 +128,7 @@ def _facts(asked: Asked) -> dict[str, Any]:
         "protocol": asked.protocol,
         "trials": len(asked.protocol.inputs.variants),
         "other_draws": [_DRAWS[variant] for variant in draws if variant in _DRAWS],
-        "rules": asked.rules or "any",
+        "rules": asked.protocol.rules,
     }
 
 
