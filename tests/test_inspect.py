@@ -539,7 +539,7 @@ class UntilRight:
 
 @solver
 def until_right() -> Solver:
-    return driven(UntilRight(), Screen("torch", None, Templates()))
+    return driven(UntilRight(), Screen("torch", Templates()))
 
 
 def test_a_strategy_may_look_at_verdicts(tmp_path: Path, problem: str, quick: str) -> None:
