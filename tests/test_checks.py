@@ -12,8 +12,11 @@ from kernelgauge.checks.inputs import classify, rounded, vary
 from kernelgauge.checks.numerics import Distance, allowance, closeness, distances
 from kernelgauge.checks.probes import BLIND, Probes
 from kernelgauge.config import load_protocol
+from kernelgauge.evaluation.admission import PRECISIONS, Weighing
+from kernelgauge.evaluation.check import acceptance, prepare
 from kernelgauge.evaluation.initialisers import randomised
 from kernelgauge.evaluation.judge import compare
+from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.specimens import problem
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Problem
@@ -144,7 +147,7 @@ def test_domains_are_told_from_draws(make: object, domain: str) -> None:
     assert classify(*_draw(make)) == domain
 
 
-@pytest.mark.parametrize("variant", ["own", "signed", "normal", "scaled", "offgrid", "planted"])
+@pytest.mark.parametrize("variant", ["own", "signed", "normal", "scaled", "offgrid", "planted", "large"])
 def test_variants_keep_shape_and_domain(variant: str) -> None:
     torch.manual_seed(3)
     drawn = torch.rand(100, 50)
@@ -164,6 +167,20 @@ def test_signed_and_normal_variants_have_negative_values() -> None:
     drawn = torch.rand(1000)
     assert 0.4 < (vary(drawn, "signed", "real") < 0).float().mean() < 0.6
     assert (vary(drawn, "normal", "real") < 0).any()
+
+
+def test_large_inputs_overflow_exponentials_and_are_negative_in_one_half() -> None:
+    torch.manual_seed(4)
+    large = vary(torch.rand(1, 40, 100), "large", "real")
+    assert bool((large[:, :20] <= 0).all())
+    assert bool(torch.exp(large[:, 20:]).isinf().any())
+    assert bool((vary(torch.rand(1, 40, 100), "large", "positive") > 0).all())
+
+
+def test_under_large_inputs_the_floor_is_coarse_and_the_multiple_is_the_same() -> None:
+    exact, far = allowance(STRICT, Distance(0.0, 0.0), "large"), allowance(STRICT, Distance(1e-3, 1e-2), "large")
+    assert (exact.rms, exact.worst) == pytest.approx((STRICT.coarse, 100 * STRICT.coarse))
+    assert (far.rms, far.worst) == pytest.approx((16e-3, 32e-2))
 
 
 def test_planted_values_are_few_and_out_of_place() -> None:
@@ -222,6 +239,27 @@ def test_luck_does_not_let_an_answer_without_the_work_count(session: Session) ->
     ]
     assert not any(record.passed and record.counts for record in records)
     assert {"zeros"} <= {kind for record in records for kind in record.trivial} or not any(r.passed for r in records)
+
+
+def test_what_low_precision_passes_under_large_inputs_alone_is_no_luck(session: Session) -> None:
+    rules = load_protocol("strict")
+    with Reference(session._zygote, problem(), rules, "cpu") as reference:
+        facts = prepare(reference, "large")
+        assert facts.variant == "large"
+        assert acceptance(reference, facts)(reference.imitate("tf32")[0])
+        weighing = Weighing(reference, PRECISIONS, thorough=True)
+        weighing.all_trials()
+    assert not weighing.shortcuts().lucky
+
+
+def test_own_inputs_stand_in_where_the_reference_cannot_do_with_large_ones(session: Session) -> None:
+    cases = {"torch.exp(x)": True, "torch.sin(3e3 * x)": True, "torch.sin(1e6 * x)": True, "torch.sin(x)": False}
+    for forward, stands_in in cases.items():
+        source = problem().source.replace("torch.relu(self.norm(self.linear(x)))", forward)
+        made = Problem(key="large", name="large", source=source, domains={"x": "real"})
+        record = session.evaluate(made, source.replace("class Model(", "class ModelNew("), timed=False)
+        assert record.passed
+        assert (record.trials[-1].variant == "own") == stands_in, forward
 
 
 def test_what_is_right_on_all_timed_inputs_without_reading_them_does_not_count(session: Session) -> None:

@@ -95,6 +95,7 @@ def test_shipped_protocols_load_and_differ() -> None:
     [
         ('rule = "oracle"', 'rule = "looks right"'),
         ("multiple = 16.0", "multiple = 0.0"),
+        ("coarse = 1e-3", "coarse = 0.0"),
         ("min_samples = 25", "min_samples = 1200"),
         ("[score]", "[skore]"),
         ("confidence = 0.95", "confidence = 95"),

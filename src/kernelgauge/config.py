@@ -31,7 +31,9 @@ class Inputs(Record):
     """Where the arguments of each call come from; one variant at least is the problem's own draw."""
 
     seeds: Literal["secret", "public"]
-    variants: tuple[Literal["own", "signed", "normal", "scaled", "offgrid", "planted"], ...] = Field(min_length=1)
+    variants: tuple[Literal["own", "signed", "normal", "scaled", "offgrid", "planted", "large"], ...] = Field(
+        min_length=1
+    )
     """One checked trial per entry; a variant outside an input's domain leaves that input as drawn."""
 
     @model_validator(mode="after")
@@ -61,6 +63,9 @@ class Agreement(Record):
     """`multiple` where eager itself computes in a narrow type, which rounds honest rewrites and eager much alike."""
     narrow_worst_multiple: float = 0.0
     worst_floor: float = 0.0
+    coarse: float = 0.0
+    """Least root mean square allowed under `large` inputs, a hundred times that for the worst element: they ask if
+    an answer is finite and follows the right branches, not how exact it is."""
     absolute: float = 0.0
     relative: float = 0.0
     check_timed_calls: bool
@@ -139,6 +144,13 @@ class Protocol(Record):
     score: Score
     rules: RuleSetName = "default"
     """What counts as a kernel; see `checks.rules`."""
+
+    @model_validator(mode="after")
+    def _large_inputs_have_a_tolerance(self) -> Protocol:
+        judged = self.agreement.rule == "oracle" and self.agreement.coarse > 0
+        if "large" in self.inputs.variants and not judged:
+            raise ValueError("variant 'large' needs rule 'oracle' with coarse above zero")
+        return self
 
     @model_validator(mode="after")
     def _gpu_timing_is_valid(self) -> Protocol:

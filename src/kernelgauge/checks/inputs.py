@@ -52,8 +52,10 @@ def vary(value: Any, variant: str, domain: str) -> Any:
     `signed` flips signs at random, `scaled` multiplies by one factor in [0.1, 4), `normal` draws a normal with random
     mean in [-1, 1) and standard deviation in [0.25, 2). `offgrid` moves every value a little outwards from one that
     bfloat16 has, so that TF32 and bfloat16 round all of them back alike: in an average, rounding to both sides
-    cancels. `planted` leaves all but a few values as drawn, so that a sample looks as published. A `positive` input
-    stays positive; a `fixed` one as drawn.
+    cancels. `planted` leaves all but a few values as drawn, so that a sample looks as published. `large` draws a
+    normal with standard deviation in [30, 60), where exponentials overflow and bounds bind, with nothing positive in
+    the first half of the first dimension that has two elements. A `positive` input stays positive; a `fixed` one as
+    drawn.
     """
     if domain == "fixed" or variant == "own" or not isinstance(value, torch.Tensor):
         return value
@@ -71,6 +73,14 @@ def vary(value: Any, variant: str, domain: str) -> Any:
         deviation = float(torch.empty(()).uniform_(0.25, 2.0))
         drawn = torch.randn_like(value) * deviation + mean
         return drawn.abs() + torch.finfo(value.dtype).tiny if domain == "positive" else drawn
+    if variant == "large":
+        drawn = torch.randn_like(value).mul_(float(torch.empty(()).uniform_(30.0, 60.0)))
+        if domain == "positive":
+            return drawn.abs_().add_(torch.finfo(value.dtype).tiny)
+        dim = next((dim for dim, size in enumerate(value.shape) if size > 1), None)
+        if dim is not None:
+            drawn.narrow(dim, 0, value.shape[dim] // 2).abs_().neg_()
+        return drawn
     raise ValueError(f"unknown input variant {variant!r}")
 
 

@@ -16,6 +16,8 @@ import torch
 
 from kernelgauge.config import Agreement
 
+# Of the coarse floor, for the single worst element.
+_COARSE_WORST = 100
 # Elements looked at together: few enough for the temporaries to stay in a CPU's cache; on a GPU, enough to fill it.
 _CHUNK = {"cpu": 1 << 17, "cuda": 1 << 26}
 
@@ -158,11 +160,17 @@ class Allowance:
         return max(found.rms / self.rms, found.worst / self.worst)
 
 
-def allowance(agreement: Agreement, eager: Distance) -> Allowance:
-    """Rule `oracle`: multiples of eager's own error, with floors for scalars and exact operations."""
+def allowance(agreement: Agreement, eager: Distance, variant: str = "own") -> Allowance:
+    """Rule `oracle`: multiples of eager's own error, with floors for scalars and exact operations.
+
+    Args:
+        variant: of the inputs; under `large` ones the floors are coarse.
+    """
     multiple, worst_multiple = agreement.multiples
+    coarse = agreement.coarse if variant == "large" else 0.0
     return Allowance(
-        max(multiple * eager.rms, agreement.floor), max(worst_multiple * eager.worst, agreement.worst_floor)
+        max(multiple * eager.rms, agreement.floor, coarse),
+        max(worst_multiple * eager.worst, agreement.worst_floor, _COARSE_WORST * coarse),
     )
 
 

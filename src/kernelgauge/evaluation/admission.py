@@ -86,7 +86,7 @@ class Shortcuts:
     passing: tuple[str, ...]
     """Those that pass every trial."""
     lucky: frozenset[str]
-    """Those that pass some trial, of those tried."""
+    """Those that pass some trial, of those tried; large inputs aside."""
     idle: frozenset[str]
     """Parameters without any effect in any trial."""
 
@@ -156,7 +156,8 @@ class Weighing:
                 self._idle.discard(name)
             given = not changed and name != shortcut and self._reference.randomise
             if not given and accepts(exact):
-                self._lucky.add(shortcut)
+                if facts.variant != "large":  # judged coarsely: what passes there passes by no luck
+                    self._lucky.add(shortcut)
             elif shortcut in self._alive:
                 self._alive.remove(shortcut)
                 self._idle.discard(name)

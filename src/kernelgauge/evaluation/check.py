@@ -50,28 +50,38 @@ _MOST_FURTHER = 8
 # may cost: a multiple of it would let anything pass.
 _LARGEST_EAGER_ERROR = 1e-3
 _LARGEST_IN_ROUNDOFFS = 8
+# Of the coarse floor.
+_WELL_CONDITIONED = 0.1
 
 
 def prepare(reference: Reference, variant: str) -> Facts:
     """Draw inputs and the right answer.
 
-    Where a variant leaves the problem's domain, its own draw stands in; where eager and oracle disagree by more than
-    rounding (an integer decided by a near-tie, a float beyond 1e-3), eager's answer is the truth of this trial.
+    Where a variant leaves the problem's domain (the answer is not finite or, under large inputs, ill-conditioned),
+    its own draw stands in; where eager and oracle disagree by more than rounding (an integer decided by a near-tie,
+    a float beyond 1e-3), eager's answer is the truth of this trial.
     """
     reference.draw(variant)
     answer = reference.answer()
     if variant != "own" and not all(t.isfinite().all() for t in answer if t.is_floating_point()):
-        variant = "own"
-        reference.draw(variant)
-        answer = reference.answer()
+        return prepare(reference, "own")
     claim = reference.last_claim
     truth = reference.truth() if reference.precise else answer
     eager = reference.eager_distances(answer, truth)
+    if variant == "large" and not _well_conditioned(reference, eager):
+        return prepare(reference, "own")
     largest = max(_LARGEST_EAGER_ERROR, _LARGEST_IN_ROUNDOFFS * roundoff(reference.math))
     if any(own.rms > largest for own in eager):
         reference.notes.append("eager and the float64 oracle disagree by more than rounding: eager stands in")
         truth, eager = answer, [Distance(0.0, 0.0) for _ in answer]
     return Facts(answer, truth, eager, variant, claim)
+
+
+def _well_conditioned(reference: Reference, eager: list[Distance]) -> bool:
+    """Whether eager's own error leaves a candidate room below the coarse floor; nobody knows without an oracle."""
+    return reference.precise and all(
+        own.rms <= _WELL_CONDITIONED * reference.protocol.agreement.coarse for own in eager
+    )
 
 
 def _try_candidate(reference: Reference, candidate: Side, facts: Facts, where: str) -> Trial:
@@ -111,7 +121,7 @@ def acceptance(reference: Reference, facts: Facts) -> Accepts:
     """Whether the protocol would take some outputs for right in this trial."""
 
     def accepts(answer: list[torch.Tensor]) -> bool:
-        return judge.compare(reference.protocol.agreement, "own", answer, facts.truth, facts.eager)[0].agreed
+        return judge.compare(reference.protocol.agreement, facts.variant, answer, facts.truth, facts.eager)[0].agreed
 
     return accepts
 

@@ -76,7 +76,7 @@ def compare(
         allowed = [Allowance(1.0, 1.0) for _ in found]
     else:
         found = distances(outputs, truth)
-        allowed = [allowance(agreement, own) for own in eager]
+        allowed = [allowance(agreement, own, variant) for own in eager]
     worst = max(range(len(found)), key=lambda index: allowed[index].used(found[index]))
     trial = Trial(
         variant=variant,

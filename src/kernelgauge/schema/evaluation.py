@@ -42,7 +42,7 @@ class Trial(Record):
     """One checked call: how far the candidate's output was from the oracle's, and what was allowed."""
 
     variant: str
-    """How the inputs were drawn: `own`, `signed`, `scaled`, `normal`, `offgrid`, `planted`."""
+    """How the inputs were drawn: `own`, `signed`, `scaled`, `normal`, `offgrid`, `planted`, `large`."""
     error: float
     """The protocol's error of the output: under `strict` its root mean square relative to the scale of the oracle's
     output, under `v0.1` the largest multiple of the tolerance; infinite where they cannot be compared."""
