@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelgauge.config import Protocol, load_protocol
-from kernelgauge.evaluation import measure, supervisor
+from kernelgauge.evaluation import measure, sides, supervisor
 from kernelgauge.evaluation.admission import Weighing
 from kernelgauge.evaluation.process import WorkerProcess
 from kernelgauge.evaluation.reference import Reference
@@ -114,8 +114,8 @@ def watch(account: Account) -> list[tuple[Any, str, Any]]:
     for owner, name, label in (
         (supervisor, "check", OTHER["check"]),
         (measure.Measurement, "round", OTHER["time"]),
-        (supervisor.Supervisor, "_opened", OPENING),
-        (supervisor.Supervisor, "_close", OPENING),
+        (sides.Sides, "_opened", OPENING),
+        (sides.Sides, "_close", OPENING),
     ):
         undo.append((owner, name, owner.__dict__[name]))
         timed = _whole(account, getattr(owner, name), label)

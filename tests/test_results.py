@@ -99,7 +99,9 @@ def test_figures_of_an_aa_run_are_those_that_it_printed(runs: Path, pages: Path)
     assert everything["deviation"]["median"] == pytest.approx(sum(off) / 2, abs=1e-5)
     assert everything["deviation"]["worst"] == pytest.approx(max(off), abs=1e-5)
     assert len(everything["worst"]) == 2
-    worst = everything["deviation"]["worst"]  # as the file has it: rounded once more, the page may differ in the last digit
+    worst = everything["deviation"][
+        "worst"
+    ]  # as the file has it: rounded once more, the page may differ in the last digit
     assert f"| {100 * worst:.2f} % |" in (pages / "README.md").read_text()
 
 

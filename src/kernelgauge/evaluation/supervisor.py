@@ -7,32 +7,29 @@ compares, keeps the clock, and writes the record.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-
-import torch
 
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import NARROW, MathMode, Protocol
-from kernelgauge.errors import MachineError, OutOfDeviceMemory, ReferenceTooLarge, without_locals
+from kernelgauge.errors import ReferenceTooLarge
 from kernelgauge.evaluation.admission import PRECISIONS, Admissions, Weighing, precisions
+from kernelgauge.evaluation.attempts import one_thread, recording, retried
 from kernelgauge.evaluation.bounds import Bounds
 from kernelgauge.evaluation.build import Builder, Built, NeedsDevice, Slot, unlimited
 from kernelgauge.evaluation.check import Checked, check
-from kernelgauge.evaluation.failures import Failure, WorkerKilled
+from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.memory_fit import MemoryFit
 from kernelgauge.evaluation.memory_use import MemoryUse
-from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.rounds import Rounds
 from kernelgauge.evaluation.rules import Rules
-from kernelgauge.evaluation.side import Side
+from kernelgauge.evaluation.sides import Sides
 from kernelgauge.evaluation.spares import Spares
 from kernelgauge.schema import Candidate, Environment, Outcome, Problem
 
-_ATTEMPTS = 2
 # Bytes of one call's inputs and outputs from which admission is not learnt beside a candidate.
 _LARGE = 2**32
 # Of weights and inputs, until they tell the work from an answer without it.
@@ -57,6 +54,7 @@ class Supervisor:
         self._builder = Builder(zygote, builds, slot)
         self._admissions = admissions
         self._spares = Spares(zygote)
+        self._sides = Sides(zygote, self._spares)
         self._rules = Rules(zygote, self._spares)
 
     def abandon(self) -> None:
@@ -85,7 +83,7 @@ class Supervisor:
             MachineError: the machine failed twice.
         """
         on_gpu = job.device != "cpu"
-        with _recording(job):
+        with recording(job):
             self._rules.read(job)
             if not on_gpu or on_device or backend_named(job.candidate.backend).builds_on_host:
                 with contextlib.suppress(NeedsDevice):
@@ -93,8 +91,8 @@ class Supervisor:
             with job.stage("bound"):
                 self.bounds.foresee(*_asked(job))
             if not on_gpu:
-                _retried(lambda: self._check(job))
-                _retried(lambda: self._rules.watch(job))
+                retried(lambda: self._check(job))
+                retried(lambda: self._rules.watch(job))
         if not on_gpu:
             self._admit(job)
 
@@ -120,15 +118,15 @@ class Supervisor:
             self._admit(job)
 
     def _judge_and_bound(self, job: Job, timed: bool) -> None:
-        with _recording(job):
+        with recording(job):
             if not job.built:
-                _retried(lambda: self._build(job))
-            _retried(lambda: self._judge(job, timed))
+                retried(lambda: self._build(job))
+            retried(lambda: self._judge(job, timed))
             if job.device != "cpu":
-                _retried(lambda: self._rules.watch(job))
+                retried(lambda: self._rules.watch(job))
             if job.timing is not None:
                 with job.stage("bound"):
-                    _retried(lambda: self._bound(job))
+                    retried(lambda: self._bound(job))
 
     @contextlib.contextmanager
     def _memory_of(self, job: Job) -> Iterator[None]:
@@ -196,12 +194,12 @@ class Supervisor:
 
         with job.stage("admit"), one_thread():
             try:
-                _retried(admit)
+                retried(admit)
             except ReferenceTooLarge:
                 if job.device == "cpu":
                     raise
                 with self._spares.none(job.device):
-                    _retried(admit)
+                    retried(admit)
 
     def build(self, candidate: Candidate, device: str) -> Built:
         """Compile a candidate into the cache, or find it there; see `Builder.build`."""
@@ -214,89 +212,11 @@ class Supervisor:
 
     def _build_beside_others(self, job: Job, hidden: bool) -> None:
         try:
-            _retried(lambda: self._build(job, hidden))
+            retried(lambda: self._build(job, hidden))
         except Failure as failure:
             if failure.outcome is not Outcome.OUT_OF_MEMORY or job.device == "cpu" or hidden:
                 raise
             # Alone on the GPU it may fit: it is built when it is judged.
-
-    @contextlib.contextmanager
-    def _both_sides(self, job: Job) -> Iterator[tuple[Reference, Side]]:
-        """Reference and candidate, each in fresh processes, ready for the first trial.
-
-        Raises:
-            Failure: the candidate does not load, or takes the memory that the reference needs and had without it.
-        """
-        with contextlib.ExitStack() as stack:
-            with job.watched("open"):
-                try:
-                    reference, candidate = self._opened(job, stack, together=job.route == "seed")
-                except (ReferenceTooLarge, torch.OutOfMemoryError, Failure) as error:
-                    if isinstance(error, Failure) and error.outcome is not Outcome.OUT_OF_MEMORY:
-                        raise
-                    stack.close()  # one after the other they may fit, or else it is clear which of them does not
-                    self._spares.let_go(job.device)
-                    reference, candidate = self._opened_alone(job, stack)
-            try:
-                yield reference, candidate
-                if job.memory_use is not None:
-                    job.memory_use.ask(reference.side, candidate)
-            except (ReferenceTooLarge, torch.OutOfMemoryError) as error:
-                reason = f"beside this candidate, the memory does not suffice for the reference: {error}"
-                raise Failure(Outcome.OUT_OF_MEMORY, reason) from error
-
-    def _opened_alone(self, job: Job, stack: contextlib.ExitStack) -> tuple[Reference, Side]:
-        """Both sides, the reference first; raises ReferenceTooLarge if it does not fit even so."""
-        try:
-            return self._opened(job, stack, together=False)
-        except torch.OutOfMemoryError as error:
-            raise ReferenceTooLarge(str(error).splitlines()[0]) from error
-
-    def _opened(self, job: Job, stack: contextlib.ExitStack, together: bool) -> tuple[Reference, Side]:
-        """Both sides, closed with the stack.
-
-        Args:
-            together: start the candidate at the same time as the reference, not after it.
-        """
-        candidate = Side(self.zygote, job.source, job.device, spares=self._spares)
-        reference = Reference(self.zygote, job.problem, job.protocol, job.device, self._spares)
-        stack.push(lambda kind, error, trace: self._close(job, reference, candidate, error))
-
-        def open_candidate(ready: Reference) -> None:
-            state = ready.state() if job.route == "state_dict" else None
-            candidate.open(ready.init, ready.weight_seed, ready.randomise, ready.math, state)
-
-        if together:
-            candidate.start()
-            reference.open(beside=open_candidate)
-        else:
-            reference.open()
-            candidate.start()
-            open_candidate(reference)
-        self._spares.renew(job.device)
-        job.walls = candidate.process.walls
-        if job.device == "cpu" and not candidate.looks:
-            reference.notes.append(
-                "a worker's memory cannot be read here: work left to the copy is charged, not refused"
-            )
-        try:
-            candidate.attach(reference.master.size, reference.expected)
-        except OutOfDeviceMemory as error:
-            raise Failure(Outcome.OUT_OF_MEMORY, f"inputs and outputs: {error}") from error
-        return reference, candidate
-
-    @staticmethod
-    def _close(job: Job, reference: Reference, candidate: Side, error: BaseException | None) -> None:
-        with job.stage("open"):
-            if isinstance(error, Failure) and error.outcome is Outcome.OUT_OF_MEMORY and job.memory_use:
-                job.memory_use.end(candidate)
-            job.notes = list(dict.fromkeys([*job.notes, *reference.notes]))
-            if hasattr(candidate, "process"):
-                job.log = (job.log + candidate.process.log())[-16_000:]
-            candidate.end()
-            reference.end()
-            candidate.close()
-            reference.close()
 
     def _judge(self, job: Job, timed: bool) -> None:
         """Check what has not been checked yet, and time: the processes of the last check take the first round."""
@@ -304,7 +224,7 @@ class Supervisor:
         if job.checked is None:
             self._check(job, rounds)
         while rounds is not None and rounds.left:
-            with self._both_sides(job) as (reference, candidate):
+            with self._sides.opened(job) as (reference, candidate):
                 self._spares.settle(job.device)
                 rounds.take(reference, candidate)
         if rounds is not None:
@@ -340,7 +260,7 @@ class Supervisor:
     def _check_by_route(self, job: Job, rounds: Rounds | None) -> Checked:
         asked = (job.problem, job.protocol, job.device, job.environment)
         known = self._admissions.known(*asked)
-        with self._both_sides(job) as (reference, candidate):
+        with self._sides.opened(job) as (reference, candidate):
             alone = reference.bytes_per_call > _LARGE  # beside a candidate, memory may not suffice for that too
             weighing = Weighing(reference, precisions(job.protocol)) if known is None and not alone else None
             excluded = job.protocol.score.weak_problems == "excluded"
@@ -384,51 +304,3 @@ def _with_recorded(problem: Problem, protocol: Protocol, found: tuple[str, ...])
     if protocol.agreement.math in NARROW:  # that record was made without TF32, which is no cut corner there
         recorded = tuple(name for name in recorded if name not in PRECISIONS)
     return tuple(dict.fromkeys([*found, *recorded]))
-
-
-@contextlib.contextmanager
-def _recording(job: Job) -> Iterator[None]:
-    """Turn a candidate's failure into a fact of the job; the parent's own arithmetic keeps to one core meanwhile."""
-    try:
-        with one_thread():
-            yield
-    except Failure as failure:
-        job.failure = without_locals(failure)
-        job.log = failure.log or job.log
-
-
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Keep the parent's own arithmetic on one core: a second thread would wait for the workers' idle ones to yield.
-
-    Restored afterwards, since this is the caller's process.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def _retried(attempt: Callable[[], None]) -> None:
-    """Run once more after a machine failure.
-
-    Raises:
-        Failure: the worker was killed a second time. A candidate can do that to itself; were it an error of the
-            machine, it could keep itself out of every score.
-        MachineError: anything else of ours went wrong twice.
-    """
-    for left in reversed(range(_ATTEMPTS)):
-        try:
-            return attempt()
-        except WorkerKilled as error:
-            if not left:
-                reason = f"{error}, and again when it was repeated"
-                raise Failure(Outcome.RUNTIME_ERROR, reason) from error
-        except MachineError:
-            if not left:
-                raise
-        except (OSError, MemoryError, torch.OutOfMemoryError) as error:
-            if not left:
-                raise MachineError(f"this machine failed twice: {error}") from error

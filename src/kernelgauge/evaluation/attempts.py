@@ -1,0 +1,63 @@
+"""What becomes of what goes wrong: a candidate's fault is a fact of its job, the machine's is tried again."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import torch
+
+from kernelgauge.errors import MachineError, without_locals
+from kernelgauge.evaluation.failures import Failure, WorkerKilled
+from kernelgauge.evaluation.job import Job
+from kernelgauge.schema import Outcome
+
+_ATTEMPTS = 2
+
+
+@contextlib.contextmanager
+def recording(job: Job) -> Iterator[None]:
+    """Turn a candidate's failure into a fact of the job; the parent's own arithmetic keeps to one core meanwhile."""
+    try:
+        with one_thread():
+            yield
+    except Failure as failure:
+        job.failure = without_locals(failure)
+        job.log = failure.log or job.log
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep the parent's own arithmetic on one core: a second thread would wait for the workers' idle ones to yield.
+
+    Restored afterwards, since this is the caller's process.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def retried(attempt: Callable[[], None]) -> None:
+    """Run once more after a machine failure.
+
+    Raises:
+        Failure: the worker was killed a second time. A candidate can do that to itself; were it an error of the
+            machine, it could keep itself out of every score.
+        MachineError: anything else of ours went wrong twice.
+    """
+    for left in reversed(range(_ATTEMPTS)):
+        try:
+            return attempt()
+        except WorkerKilled as error:
+            if not left:
+                reason = f"{error}, and again when it was repeated"
+                raise Failure(Outcome.RUNTIME_ERROR, reason) from error
+        except MachineError:
+            if not left:
+                raise
+        except (OSError, MemoryError, torch.OutOfMemoryError) as error:
+            if not left:
+                raise MachineError(f"this machine failed twice: {error}") from error
