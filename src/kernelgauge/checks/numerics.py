@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelgauge.checks import one_pass
+from kernelgauge.checks.one_pass import Totals
 from kernelgauge.config import Agreement
 
 # Of the coarse floor, for the single worst element.
@@ -114,12 +116,17 @@ def _sum_of_squares(values: torch.Tensor) -> float:
     return float(torch.linalg.vector_norm(values, dtype=torch.float64)) ** 2
 
 
-def _floating(output: torch.Tensor, expected: torch.Tensor) -> Distance:
-    if output.numel() == 0:
-        return Distance(0.0, 0.0)
+def _totals(output: torch.Tensor, expected: torch.Tensor) -> Totals:
     sums = _Sums()
     for start, (got, due) in _chunks(output, expected):
         sums.add(start, got, due)
+    return Totals(sums.squared_error, sums.squared_due, sums.worst, sums.worst_at, sums.skipped, sums.mismatch_at)
+
+
+def _floating(output: torch.Tensor, expected: torch.Tensor) -> Distance:
+    if output.numel() == 0:
+        return Distance(0.0, 0.0)
+    sums = one_pass.totals(output, expected) or _totals(output, expected)
     if sums.mismatch_at is not None:
         return Distance(math.inf, math.inf, _in_words(output, expected, sums.mismatch_at))
     count = max(output.numel() - sums.skipped, 1)

@@ -90,9 +90,7 @@ def _try_candidate(reference: Reference, candidate: Side, facts: Facts, where: s
     outputs = candidate.snapshot()
     judge.shapes(call.claim, candidate.expected)
     trial, found = judge.compare(reference.protocol.agreement, facts.variant, outputs, facts.truth, facts.eager)
-    reference_kept_inputs = reference.side.inputs_equal(reference.master)
-    kept_inputs = candidate.inputs_equal(reference.master)
-    judge.side_effects(call.claim, kept_inputs, facts.claim, reference_kept_inputs)
+    judge.side_effects(call.claim, reference.inputs_kept_by(candidate), facts.claim)
     if not trial.agreed:
         raise _Disagreed(trial, judge.disagreement(trial, found, reference.protocol.agreement, where))
     return trial

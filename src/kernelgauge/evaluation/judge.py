@@ -38,23 +38,23 @@ def shapes(claim: Claim, expected: Sequence[TensorSpec]) -> None:
         raise Failure(Outcome.REJECTED, "said its outputs fit but did not copy them out", "forged_message")
 
 
-def inputs_kept(kept: bool, reference_kept: bool, where: str = "forward") -> None:
-    """Refuse writing to the inputs, unless the reference does.
+def inputs_kept(kept: bool, where: str = "forward") -> None:
+    """Refuse writing to the inputs; see `Reference.inputs_kept_by`.
 
     Raises:
         Failure: `rejected`, rule `input_mutated`.
     """
-    if not kept and reference_kept:
+    if not kept:
         raise Failure(Outcome.REJECTED, f"{where}: changed its inputs; the reference does not", "input_mutated")
 
 
-def side_effects(claim: Claim, inputs_equal: bool, reference: Claim, reference_inputs_equal: bool) -> None:
+def side_effects(claim: Claim, kept: bool, reference: Claim) -> None:
     """Refuse what the reference does not do itself: writing to inputs, returning views of them, one buffer for ever.
 
     Raises:
         Failure: `rejected`, with the rule.
     """
-    inputs_kept(inputs_equal, reference_inputs_equal)
+    inputs_kept(kept)
     if claim.aliases_input and not reference.aliases_input:
         reason = "the output shares memory with an input; the reference returns memory of its own"
         raise Failure(Outcome.REJECTED, reason, "output_aliases_input")

@@ -47,7 +47,7 @@ def _verify(reference: Reference, candidate: Side, eager: list[Distance], where:
     Where that is not near enough, the oracle decides: another draw or other weights may be harder on eager too than
     those of the checked trials. A worker can tell a timed call from a checked one, so its inputs are looked at too.
     """
-    judge.inputs_kept(candidate.inputs_equal(reference.master), reference.side.inputs_equal(reference.master), where)
+    judge.inputs_kept(reference.inputs_kept_by(candidate), where)
     agreement = reference.protocol.agreement
     slack = eager
     if agreement.rule == "oracle":

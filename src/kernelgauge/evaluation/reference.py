@@ -239,6 +239,10 @@ class Reference:
             self._shortcut.close()
             self._shortcut = None
 
+    def inputs_kept_by(self, candidate: Side) -> bool:
+        """Whether a candidate has left its inputs as they were, or the reference itself has not."""
+        return candidate.inputs_equal(self.master) or not self.side.inputs_equal(self.master)
+
     @property
     def bytes_per_call(self) -> int:
         """Bytes of the inputs and outputs of one call."""
