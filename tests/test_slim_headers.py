@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +162,15 @@ def test_what_includes_no_pytorch_may_not_bring_it_by_a_file_of_its_own(slim: Pa
     assert (
         not Index(slim).fit("#include <cmath>\n#include <c10/util/Half.h>\nint var(int);", [], cuda=False).factories
     )
+
+
+def test_a_linked_installation_is_known_by_its_own_path(tmp_path: Path) -> None:
+    """GCC names system headers by their shortest path: the index compares those of two runs of it."""
+    (tmp_path / "torch").symlink_to(toolchain.torch_folder())
+    code = "from kernelgauge.backends import toolchain; print(toolchain.torch_folder())"
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert done.stdout.strip() == str(toolchain.torch_folder()), done.stderr
 
 
 @needs_compiler

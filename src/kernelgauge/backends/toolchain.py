@@ -27,11 +27,11 @@ _NVCC_FLAGS = (
 
 @cache
 def torch_folder() -> Path:
-    """Where PyTorch is installed. Raises ImportError without one."""
+    """Where PyTorch is installed, without links: GCC names system headers so. Raises ImportError without one."""
     spec = importlib.util.find_spec("torch")
     if spec is None or not spec.submodule_search_locations:
         raise ImportError("PyTorch is not installed")
-    return Path(spec.submodule_search_locations[0])
+    return Path(spec.submodule_search_locations[0]).resolve()
 
 
 @cache
