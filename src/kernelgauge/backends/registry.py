@@ -9,6 +9,7 @@ from importlib import metadata
 from kernelgauge.backends.base import Backend
 from kernelgauge.errors import UsageError
 from kernelgauge.registry import made
+from kernelgauge.syntax import parse
 
 _BUILT_IN = {
     "torch": "kernelgauge.backends.torch:TorchBackend",
@@ -37,7 +38,7 @@ def backend_named(name: str) -> Backend:
 def detect(source: str) -> str:
     """The backend a source text was written for, from its imports and calls; `torch` if nothing says otherwise."""
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "torch"
     modules: set[str] = set()

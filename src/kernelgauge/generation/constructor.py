@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from kernelgauge.syntax import parse
+
 PROVIDED = frozenset({"get_inputs", "get_init_inputs"})
 
 
@@ -48,7 +50,7 @@ def constructor(source: str, owner: str, names: frozenset[str], prune: bool) -> 
     With `prune`, helper classes lose the methods that nothing in the kept text mentions.
     Raises `Unwritable` if `source` does not define `Model` and `owner` as plain top-level classes.
     """
-    tree = ast.parse(source)
+    tree = parse(source)
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     if "Model" not in classes or owner not in classes:
         raise Unwritable("The reference does not define the class Model and its forward at the top of the file.")

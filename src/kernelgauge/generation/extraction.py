@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kernelgauge.syntax import parse
+
 _FENCE = re.compile(r"\s{0,12}(?P<marks>`{3,}|~{3,})\s*(?P<tag>[\w+#.-]*)[^`]*$")
 _REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _STARTS = re.compile(r"(import|from|class|def|@)\s?\S|\"\"\"|'''|#!?\s?\S|[A-Za-z_]\w*\s*(:\s*\w+\s*)?=\s*\S")
@@ -62,7 +64,7 @@ def extract(answer: str, cut_off: bool = False) -> Extracted:
         cut_off: whether the answer is known to end too early. Then a piece without an end is not whole, though what
             there is of it may parse.
     """
-    spoken = _REASONING.sub("", _normal(answer))
+    spoken = without_reasoning(_normal(answer))
     lines = spoken.split("\n")
     fences = list(_fences(lines))[-_MOST_FENCES:]
     blocks = _blocks(lines, fences)
@@ -81,6 +83,11 @@ def extract(answer: str, cut_off: bool = False) -> Extracted:
     return _broken(spoken, blocks)
 
 
+def without_reasoning(answer: str) -> str:
+    """An answer without what stands between `<think>` tags."""
+    return _REASONING.sub("", answer)
+
+
 def defines_model(text: str) -> bool:
     """Whether `text` is Python with a top-level `ModelNew`."""
     if "ModelNew" not in text:
@@ -92,7 +99,7 @@ def defines_model(text: str) -> bool:
 def parsed(text: str) -> ast.Module | None:
     """The syntax tree of `text`; None if it is not Python."""
     try:
-        return ast.parse(text)
+        return parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
@@ -171,7 +178,7 @@ def _dedented(text: str) -> str:
 
 def _with_kernel_text(source: str, blocks: list[_Block]) -> tuple[str, tuple[str, ...]]:
     """Put a kernel that stands in a block of its own under the name that the Python compiles it by."""
-    tree = ast.parse(source)
+    tree = parse(source)
     known = bound_names(tree)
     kernels = [block.text for block in blocks if block.tag in _KERNEL_TAGS and block.closed]
     missing = [name for name in _kernel_names(tree) if name not in known]
@@ -201,7 +208,7 @@ def _without_prose(lines: list[str]) -> str | None:
             if "ModelNew" not in text:
                 break
             try:
-                ast.parse(text)
+                parse(text)
             except (SyntaxError, ValueError) as error:
                 at = getattr(error, "lineno", None)
                 if at is None or at < 2 or at > len(rest):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from itertools import groupby
 
@@ -11,6 +10,7 @@ import torch
 from kernelgauge.generation.constructor import Constructor, Unwritable, bound_names
 from kernelgauge.generation.inductor_capture import Captured
 from kernelgauge.generation.inductor_wiring import Wiring
+from kernelgauge.syntax import parse
 
 WIDTH = 100
 
@@ -100,8 +100,8 @@ def _clean(code: str) -> str:
 
 
 def _check_names(code: str, model: str) -> None:
-    generated = bound_names(ast.parse(code))
-    own = bound_names(ast.parse(model))
+    generated = bound_names(parse(code))
+    own = bound_names(parse(model))
     for name in generated.keys() & own.keys():
         if generated[name] != own[name] or not own[name].startswith(("import", "from")):
             raise Unwritable(f"The reference's name {name!r} is also a name of the generated code.")

@@ -5,12 +5,11 @@ A refusal is no verdict. Once a contestant has no further try, whatever text it 
 
 from __future__ import annotations
 
-import ast
-
 from kernelgauge.backends.registry import detect
 from kernelgauge.checks.rules import SETS, read, settle
 from kernelgauge.generation.extraction import Extracted
 from kernelgauge.schema import Problem, RuleSetName
+from kernelgauge.syntax import parse
 
 
 def refusal(found: Extracted, problem: Problem, backend: str, rules: RuleSetName = "default") -> str | None:
@@ -44,7 +43,7 @@ def _against(name: RuleSetName, source: str, problem: Problem, backend: str) -> 
 
 def _not_whole(source: str) -> str:
     try:
-        ast.parse(source)
+        parse(source)
     except SyntaxError as error:
         return f"the file is not valid Python: line {error.lineno}: {error.msg}"
     except (ValueError, RecursionError, MemoryError) as error:

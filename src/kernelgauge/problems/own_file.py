@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 from kernelgauge.errors import ProblemError
+from kernelgauge.syntax import parse
 
 MAX_BYTES = 1_000_000
 _NEEDED = {
@@ -78,7 +79,7 @@ def _definitions(where: str, text: str) -> set[str]:
 
 def _parsed(where: str, text: str) -> ast.Module:
     try:
-        return ast.parse(text, filename=where)
+        return parse(text, filename=where)
     except SyntaxError as error:
         raise ProblemError(f"{where}, line {error.lineno}: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:

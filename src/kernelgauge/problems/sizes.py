@@ -10,6 +10,7 @@ import ast
 from collections.abc import Mapping
 
 from kernelgauge.errors import ProblemError
+from kernelgauge.syntax import parse
 
 Constant = int | float | bool | list[int]
 """Value of a size constant as the package data hold it; a list stands for a tuple or list of integers."""
@@ -51,7 +52,7 @@ def plain_constants(source: str) -> dict[str, Constant]:
 
 def _assignments(source: str) -> dict[str, list[ast.expr]]:
     try:
-        module = ast.parse(source)
+        module = parse(source)
     except (SyntaxError, ValueError) as error:
         raise ProblemError(f"the problem's source does not parse: {error}") from error
     found: dict[str, list[ast.expr]] = {}

@@ -17,6 +17,7 @@ from kernelgauge.checks.source.python import PythonSource, Unreadable
 from kernelgauge.checks.source.scopes import Scope
 from kernelgauge.checks.source.values import Container
 from kernelgauge.schema import KernelRule
+from kernelgauge.syntax import parse
 
 RULE: KernelRule = "inherits_reference"
 _CANDIDATE = "ModelNew"
@@ -160,7 +161,7 @@ def _reads(node: ast.AST, scope: Scope) -> str:
                     seen.add(id(bound))
                     waiting.append(bound)
     plain = _Plain(node.name if isinstance(node, ast.ClassDef) else "")
-    return "\n".join(ast.dump(plain.visit(ast.parse(ast.unparse(each)))) for each in whole)
+    return "\n".join(ast.dump(plain.visit(parse(ast.unparse(each)))) for each in whole)
 
 
 class _Plain(ast.NodeTransformer):

@@ -11,6 +11,7 @@ from kernelgauge.checks.source.lead import Lead
 from kernelgauge.checks.source.names import Names
 from kernelgauge.checks.source.scopes import Scope, read
 from kernelgauge.schema import KernelRule
+from kernelgauge.syntax import parse
 
 EXECUTES = ("builtins.exec", "builtins.eval", "builtins.compile")
 _ROUNDS = 4
@@ -96,6 +97,6 @@ def _parsed(text: str, mode: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of escapes in other people's strings
-            return ast.parse(text, mode=mode)
+            return parse(text, mode=mode)
     except (SyntaxError, ValueError) as error:
         raise Unreadable(str(error)) from error

@@ -15,6 +15,7 @@ from kernelgauge.errors import ProblemError
 from kernelgauge.problems.recipes.drawn import Drawn
 from kernelgauge.problems.sizes import Constant, plain_constants, with_constants
 from kernelgauge.schema import Problem, Sizes
+from kernelgauge.syntax import parse
 
 _HAVE_METHODS = (
     "abs amax amin argmax argmin clamp cumprod cumsum exp flatten flip log_softmax logsumexp matmul mean norm "
@@ -37,7 +38,7 @@ def rewritten(source: str, how: str) -> str:
 
     Whether it still is the same computation must be tried: a rewriting may not fit every reference.
     """
-    tree = ast.parse(source)
+    tree = parse(source)
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             renamed = _attributes(node) if how == "everything" else {}
