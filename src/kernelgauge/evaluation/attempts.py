@@ -9,7 +9,7 @@ import torch
 
 from kernelgauge.errors import MachineError, without_locals
 from kernelgauge.evaluation.failures import Failure, WorkerKilled
-from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.job import LONGEST_LOG, Job
 from kernelgauge.schema import Outcome
 
 _ATTEMPTS = 2
@@ -23,7 +23,7 @@ def recording(job: Job) -> Iterator[None]:
             yield
     except Failure as failure:
         job.failure = without_locals(failure)
-        job.log = failure.log or job.log
+        job.log = "\n".join(part for part in (job.log, failure.log) if part)[-LONGEST_LOG:]
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import torch
 
+from kernelgauge.checks.differences import difference
 from kernelgauge.checks.numerics import Distance
 from kernelgauge.checks.probes import BLIND, Accepts, Probes
 from kernelgauge.errors import ReferenceTooLarge
@@ -92,6 +93,8 @@ def _try_candidate(reference: Reference, candidate: Side, facts: Facts, where: s
     trial, found = judge.compare(reference.protocol.agreement, facts.variant, outputs, facts.truth, facts.eager)
     judge.side_effects(call.claim, reference.inputs_kept_by(candidate), facts.claim)
     if not trial.agreed:
+        wrong = difference(outputs, facts.truth, reference.protocol.agreement, trial.allowed)
+        trial = trial.model_copy(update={"difference": wrong})
         raise _Disagreed(trial, judge.disagreement(trial, found, reference.protocol.agreement, where))
     return trial
 

@@ -72,6 +72,6 @@ def claimed_failure(stage: str, claim: Claim) -> Failure:
         illegal = any(mark in fault[1] for mark in _ILLEGAL_ACCESS)
         text = f"memory violation on the GPU ({fault[1]})" if illegal else fault[0]
     if claim.kind == "OutOfMemory":
-        return Failure(Outcome.OUT_OF_MEMORY, f"{stage}: {text}")
+        return Failure(Outcome.OUT_OF_MEMORY, f"{stage}: {text}", log=claim.message)
     outcome = Outcome.LOAD_FAILED if stage in ("load", "construct") else Outcome.RUNTIME_ERROR
-    return Failure(outcome, f"{stage}: {text}")
+    return Failure(outcome, f"{stage}: {text}", log=claim.message)

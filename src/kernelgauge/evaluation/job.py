@@ -29,6 +29,9 @@ from kernelgauge.schema import (
     Timing,
 )
 
+LONGEST_LOG = 16_000
+"""Characters of a job's log that are kept, from its end."""
+
 
 @dataclass
 class Job:

@@ -9,7 +9,7 @@ import torch
 
 from kernelgauge.errors import OutOfDeviceMemory, ReferenceTooLarge
 from kernelgauge.evaluation.failures import Failure
-from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.job import LONGEST_LOG, Job
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.side import Side
@@ -95,7 +95,7 @@ class Sides:
                 job.memory_use.end(candidate)
             job.notes = list(dict.fromkeys([*job.notes, *reference.notes]))
             if hasattr(candidate, "process"):
-                job.log = (job.log + candidate.process.log())[-16_000:]
+                job.log = (job.log + candidate.process.log())[-LONGEST_LOG:]
             candidate.end()
             reference.end()
             candidate.close()

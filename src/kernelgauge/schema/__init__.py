@@ -8,6 +8,7 @@ from kernelgauge.schema.base import FORMAT, Record, digest, finite
 from kernelgauge.schema.baseline import Baseline, Measured, conditions, setting
 from kernelgauge.schema.bound import Bound, Peaks, Precision, Work
 from kernelgauge.schema.comparison import MODES, Mode, OverBaseline
+from kernelgauge.schema.difference import Difference, WrongElement
 from kernelgauge.schema.evaluation import Environment, Evaluation, Outcome, Trial
 from kernelgauge.schema.memory import GB, GpuMemory
 from kernelgauge.schema.problem import SUITE_NAME, Candidate, Domain, Problem, Sizes, Weakness, suite_of
@@ -26,6 +27,7 @@ __all__ = [
     "Bound",
     "Candidate",
     "Counters",
+    "Difference",
     "Domain",
     "Environment",
     "Evaluation",
@@ -56,6 +58,7 @@ __all__ = [
     "Trial",
     "Weakness",
     "Work",
+    "WrongElement",
     "conditions",
     "digest",
     "finite",

@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 from kernelgauge.schema.base import FORMAT, Record, digest, finite
 from kernelgauge.schema.bound import Bound
 from kernelgauge.schema.comparison import OverBaseline, check_modes
+from kernelgauge.schema.difference import Difference
 from kernelgauge.schema.memory import GpuMemory
 from kernelgauge.schema.problem import Sizes
 from kernelgauge.schema.rules import Finding, Ran, RuleSetName
@@ -53,9 +54,13 @@ class Trial(Record):
     """Largest single-element error, in the same relative unit."""
     reference_worst: float = 0.0
     agreed: bool
+    difference: Difference | None = None
+    """Which elements are wrong; None where the trial agreed, or no element stands out."""
 
     @model_validator(mode="after")
     def _finite_when_agreed(self) -> Trial:
+        if self.agreed and self.difference is not None:
+            raise ValueError("a trial that agreed has no wrong elements")
         if self.agreed and not math.isfinite(self.error):
             raise ValueError("a trial cannot agree with an error that is not finite")
         return self
