@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from factories import make_evaluation
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import load_protocol
@@ -181,13 +180,6 @@ def test_a_refusal_says_why_and_what_to_do() -> None:
     assert "more briefly" not in Templates().refused("x")
 
 
-def test_a_verdict_is_said_with_times_or_with_the_log() -> None:
-    text = Templates().judged(make_evaluation("1/19", 1.5))
-    assert text.startswith("Your candidate was judged: passed\n") and "1.5 times as fast" in text
-    text = Templates().judged(make_evaluation("1/19", outcome="build_failed"))
-    assert "judged: build_failed. the candidate was build_failed" in text and "declared but never" in text
-
-
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
@@ -195,6 +187,10 @@ def test_a_verdict_is_said_with_times_or_with_the_log() -> None:
         ("```python\nclass ModelNew(:\n```", "line 1"),
         ("```python\nclass Model: ...\n```", "no ModelNew"),
         ("```python\nimport triton\nclass ModelNew: ...\n```", "written for triton"),
+        (
+            "```python\nimport kernelgauge.problems\nclass ModelNew:\n    x = load_inline(cuda_sources='')\n```",
+            "line 1 breaks the rule imports_evaluator",
+        ),
     ],
 )
 def test_what_cannot_be_judged_is_refused_with_the_reason(answer: str, said: str) -> None:

@@ -4,6 +4,7 @@ Every record is frozen, refuses unknown fields, and refuses to contradict itself
 interval that does not contain its own estimate, cannot be constructed.
 """
 
+from kernelgauge.schema.attempt import Attempt, AttemptRecord, Budget, Feedback, PaidAttempt, Spent, Step, total
 from kernelgauge.schema.base import FORMAT, Record, digest, finite
 from kernelgauge.schema.baseline import Baseline, Measured, conditions, setting
 from kernelgauge.schema.bound import Bound, Peaks, Precision, Work
@@ -23,8 +24,11 @@ __all__ = [
     "MODES",
     "RULE_SETS",
     "SUITE_NAME",
+    "Attempt",
+    "AttemptRecord",
     "Baseline",
     "Bound",
+    "Budget",
     "Candidate",
     "Counters",
     "Difference",
@@ -32,6 +36,7 @@ __all__ = [
     "Environment",
     "Evaluation",
     "Executed",
+    "Feedback",
     "Finding",
     "Generation",
     "GpuMemory",
@@ -42,6 +47,7 @@ __all__ = [
     "NoCandidate",
     "Outcome",
     "OverBaseline",
+    "PaidAttempt",
     "Peaks",
     "Precision",
     "Problem",
@@ -52,7 +58,9 @@ __all__ = [
     "RuleSetName",
     "RunHeader",
     "Sizes",
+    "Spent",
     "Stall",
+    "Step",
     "Timing",
     "TooLarge",
     "Trial",
@@ -64,4 +72,5 @@ __all__ = [
     "finite",
     "setting",
     "suite_of",
+    "total",
 ]

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from pydantic import Field
 
+from kernelgauge.schema.attempt import Budget
 from kernelgauge.schema.base import FORMAT, Record
 from kernelgauge.schema.problem import Sizes, suite_of
 from kernelgauge.schema.rules import RuleSetName
@@ -54,6 +55,10 @@ class Generation(Record):
     """How often an answer that was refused before any evaluation could be given anew; 0: none was refused."""
     prompt_digest: str
     """Of what a contestant is told about a problem, the problem itself left out."""
+    strategy: str = ""
+    """What was asked after an answer, with all parameters; empty in runs from before there was a choice."""
+    budget: Budget = Budget()
+    """What each sample of a problem could cost."""
 
 
 class RunHeader(Record):

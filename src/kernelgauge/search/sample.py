@@ -1,28 +1,29 @@
-"""The strategy `sample`: one answer, asked again only while it cannot be judged."""
+"""The strategy `sample`: so many independent answers, of which the best is kept."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from kernelgauge.search.strategy import Attempt, Step
+from pydantic import Field
+
+from kernelgauge.schema import Attempt, Record, Step
+from kernelgauge.search.fitness import best
+from kernelgauge.search.strategy import retries
 
 
-@dataclass(frozen=True)
-class Sample:
-    """One sample a problem, as in published one-shot figures. Verdicts play no part."""
+class Sample(Record):
+    """Independent attempts. A single one is the published one-shot figure, and no verdict plays a part."""
 
-    regenerations: int = 10
+    attempts: int = Field(default=1, ge=1)
+    regenerations: int = Field(default=10, ge=0)
     """How often an answer that is refused before any evaluation may be given anew."""
-    judges: bool = False
 
-    def plan(self, history: Sequence[Attempt]) -> Step | None:
-        if not history:
-            return Step()
-        newest = history[-1]
-        if not newest.refusal or newest.last or len(history) > self.regenerations:
-            return None
-        return Step(after=len(history) - 1)
+    @property
+    def judges(self) -> bool:
+        return self.attempts > 1
+
+    def plan(self, history: Sequence[Attempt]) -> Sequence[Step]:
+        return retries(history, self.regenerations) if history else [Step()] * self.attempts
 
     def choose(self, history: Sequence[Attempt]) -> int:
-        return len(history) - 1
+        return best(history) if self.judges else len(history) - 1

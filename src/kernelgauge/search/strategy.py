@@ -1,7 +1,7 @@
-"""The contract of a strategy, and the record it decides by.
+"""The contract of a strategy.
 
-A strategy knows neither prompts nor models nor devices. It sees what has been tried on one problem and says which
-attempt to go on from; whoever drives it asks the model, extracts, screens and judges (`inspect.solver`).
+A strategy knows neither prompts nor models nor devices. It sees what has been tried on one problem and says what to
+ask next; whoever drives it (`inspect.solver`) asks the model, extracts, screens, judges, and keeps to the budget.
 """
 
 from __future__ import annotations
@@ -9,42 +9,49 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from kernelgauge.schema import Evaluation, Record
-
-
-class Attempt(Record):
-    """One call to a contestant, and what became of it."""
-
-    answer: str
-    """What the contestant said, reasoning left out."""
-    source: str | None = None
-    """The candidate in it; None if there is none."""
-    refusal: str = ""
-    """Why it was refused before any evaluation, in a sentence; empty if it was not."""
-    evaluation: Evaluation | None = None
-    """Its verdict; None where it was refused, or the strategy does not look at verdicts."""
-    parent: int | None = None
-    """The attempt that this one went on from, by its place in the history."""
-    last: bool = False
-    """Whether the contestant has no other answer, whatever it is told."""
-
-
-class Step(Record):
-    """Ask once more."""
-
-    after: int | None = None
-    """The attempt to go on from, with what was wrong about it; None: ask afresh."""
+from kernelgauge.schema import Attempt, Step
 
 
 class Strategy(Protocol):
-    """What to try next. Implementations are frozen, and depend on nothing but the history."""
+    """What to try next. Implementations are immutable, and depend on nothing but the history.
+
+    Attempts stand in the history in the order of the steps that they come from. A plan is made again only when all
+    steps of the last one have been taken, so that several may be under way at once and a history that was cut off by
+    a crash goes on to the same end.
+    """
 
     @property
     def judges(self) -> bool:
         """Whether each attempt is to be judged before the next decision."""
 
-    def plan(self, history: Sequence[Attempt]) -> Step | None:
-        """The next step; None: enough has been tried."""
+    def plan(self, history: Sequence[Attempt]) -> Sequence[Step]:
+        """The next steps, which may be taken at once; none: enough has been tried."""
 
     def choose(self, history: Sequence[Attempt]) -> int:
         """Which attempt of a finished history is the contestant's answer. The history is not empty."""
+
+
+def retries(history: Sequence[Attempt], most: int) -> list[Step]:
+    """Ask again for what was refused before any evaluation, with the reason, `most` times each."""
+    gone_on_from = {attempt.step.after for attempt in history}
+    return [
+        Step(after=number, idea=attempt.step.idea, island=attempt.step.island)
+        for number, attempt in enumerate(history)
+        if attempt.refusal
+        and attempt.step.asks == "candidate"
+        and number not in gone_on_from
+        and _refusals(history, number) <= most
+    ]
+
+
+def is_retry(history: Sequence[Attempt], attempt: Attempt) -> bool:
+    """Whether it was asked for because another one was refused."""
+    return attempt.step.after is not None and bool(history[attempt.step.after].refusal)
+
+
+def _refusals(history: Sequence[Attempt], number: int) -> int:
+    """Attempts in a row that were refused, this one included."""
+    count = 1
+    while (before := history[number].step.after) is not None and history[before].refusal:
+        count, number = count + 1, before
+    return count

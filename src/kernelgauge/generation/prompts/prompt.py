@@ -15,7 +15,7 @@ from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import Protocol
 from kernelgauge.errors import UsageError
 from kernelgauge.generation.prompts.machine import machine
-from kernelgauge.schema import Evaluation, Problem, Record
+from kernelgauge.schema import Problem, Record
 from kernelgauge.timing.gpus import Gpu
 
 Shots = Literal["zero_shot", "one_shot", "few_shot"]
@@ -27,6 +27,7 @@ _DRAWS = {
     "normal": "normally distributed values",
     "scaled": "much larger and smaller values",
     "offgrid": "values that TF32 and bfloat16 round",
+    "planted": "a few values out of place",
 }
 # What these sections of a guide say depends on the protocol, and is said by `rules.md.j2`.
 _OF_THE_PROTOCOL = "What the evaluator does"
@@ -85,10 +86,6 @@ class Templates:
     def refused(self, reason: str, cut_off: bool = False) -> str:
         """The message after an answer that was refused before any evaluation."""
         return self.filled("refused.md.j2", reason=reason, cut_off=cut_off)
-
-    def judged(self, verdict: Evaluation) -> str:
-        """The message after an answer that was judged, and is to be gone on from."""
-        return self.filled("judged.md.j2", verdict=verdict)
 
     def filled(self, name: str, **values: Any) -> str:
         """One template with these values."""
