@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from factories import REFERENCE, quick_protocol
 
 from kernelgauge.hardware import gpu
 from kernelgauge.session import Session
@@ -32,3 +33,19 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def session(cache_folder: Path) -> Iterator[Session]:
     with Session() as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The file of a protocol that needs few calls."""
+    path = tmp_path_factory.mktemp("protocol") / "quick.toml"
+    path.write_text(quick_protocol())
+    return str(path)
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> str:
+    """A reference file of one's own."""
+    path = tmp_path / "scaled.py"
+    path.write_text(REFERENCE)
+    return str(path)

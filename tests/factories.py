@@ -26,6 +26,24 @@ PROTOCOL_DIGEST = "0123456789abcdef"
 NAMES = ("Square_matrix_multiplication", "Softmax", "LayerNorm", "Conv2d_ReLU_BiasAdd", "ResNet18", "GELU")
 
 
+REFERENCE = """import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x) * 2 + 1
+
+
+def get_inputs():
+    return [torch.rand(33, 65)]
+
+
+def get_init_inputs():
+    return []
+"""
+"""A problem that takes no time."""
+
+
 def make_environment(**changes: Any) -> Environment:
     values: dict[str, Any] = {
         "kernelgauge": "0.1.0",

@@ -11,130 +11,50 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from factories import make_evaluation, quick_protocol
+from factories import REFERENCE, make_evaluation
 
 pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 
-from inspect_ai import Epochs, eval
-from inspect_ai.log import EvalLog, EvalSample, read_eval_log
-from inspect_ai.model import ChatMessage, Model, ModelOutput, ModelUsage, get_model
-from inspect_ai.scorer import SampleScore, Score, pass_at
-from inspect_ai.solver import Solver, solver
+from asking import (
+    RIGHT,
+    WRONG,
+    asked,
+    close_judges,
+    command_here,
+    elsewhere,
+    fenced,
+    lines,
+    metrics_of,
+    only,
+    replaying,
+    run_arguments,
+    score_of,
+    scripted,
+    verdict_in,
+)
+from inspect_ai import Epochs
+from inspect_ai.log import read_eval_log
+from inspect_ai.model import ChatMessage
+from inspect_ai.scorer import SampleScore, pass_at
 
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import ReferenceTooLarge, UsageError
 from kernelgauge.generation.extraction import Extracted
-from kernelgauge.generation.prompts.prompt import Templates
 from kernelgauge.inspect.contestants import Contestants
 from kernelgauge.inspect.metrics import by_level, geometric_mean, overall
-from kernelgauge.inspect.replay import recorded
+from kernelgauge.inspect.replay import Given, recorded
 from kernelgauge.inspect.scorer import as_score
 from kernelgauge.inspect.setting import device_of
-from kernelgauge.inspect.solver import Screen, driven
 from kernelgauge.inspect.task import benchmark, kernelbench
 from kernelgauge.report.estimators import pass_at_k
 from kernelgauge.schema import Evaluation, NoCandidate
-from kernelgauge.search.sample import Sample
-from kernelgauge.search.strategy import Attempt, Step
 from kernelgauge.session import default_session
 from kernelgauge.store.run import Run
-
-REFERENCE = """import torch
-
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return torch.relu(x) * 2 + 1
-
-
-def get_inputs():
-    return [torch.rand(33, 65)]
-
-
-def get_init_inputs():
-    return []
-"""
-RIGHT = """import torch
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        return x.clamp(min=0) * 2 + 1
-"""
-WRONG = RIGHT.replace("+ 1", "+ 2")
-USAGE = ModelUsage(input_tokens=7, output_tokens=5, total_tokens=12)
-
-Answer = Callable[[list[ChatMessage]], str]
-
-
-def fenced(source: str) -> str:
-    return f"```python\n{source}```"
-
-
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("protocol") / "quick.toml"
-    path.write_text(quick_protocol())
-    return str(path)
-
-
-@pytest.fixture
-def problem(tmp_path: Path) -> str:
-    path = tmp_path / "scaled.py"
-    path.write_text(REFERENCE)
-    return str(path)
-
-
-def scripted(answer: Answer | str, stop: str = "stop") -> Model:
-    """A model that answers with what a function makes of the conversation."""
-
-    def output(messages: list[ChatMessage], *_: Any) -> ModelOutput:
-        said = answer if isinstance(answer, str) else answer(messages)
-        made = ModelOutput.from_content("scripted", said, stop_reason=stop)  # type: ignore[arg-type]
-        made.usage = USAGE
-        return made
-
-    return get_model("mockllm/model", custom_outputs=output)
-
-
-def asked(model: Model | str, folder: Path, problems: str, quick: str, *, epochs: Any = 1, **task: Any) -> EvalLog:
-    """The log of an evaluation of these problems, untimed unless said otherwise."""
-    given = {"device": "cpu", "sizes": "small", "protocol": quick, "backend": "torch", "option": "zero_shot"}
-    made = kernelbench(problems=problems, **{**given, "measure_performance": False, **task})
-    (log,) = eval(
-        made, model=model, epochs=epochs, log_dir=str(folder), display="none", log_level="error", max_samples=200
-    )
-    return log
-
-
-def only(log: EvalLog) -> EvalSample:
-    assert log.status == "success", log.error
-    assert log.samples is not None and len(log.samples) == 1
-    return log.samples[0]
-
-
-def score_of(sample: EvalSample) -> Score:
-    assert sample.scores is not None, sample.error
-    return sample.scores["kernel"]
-
-
-def verdict_in(sample: EvalSample) -> dict[str, Any]:
-    metadata = score_of(sample).metadata
-    assert metadata is not None
-    return metadata["verdict"]  # type: ignore[no-any-return]
-
-
-def metrics_of(log: EvalLog, reducer: str | None = None) -> dict[str, float]:
-    assert log.results is not None
-    chosen = [score for score in log.results.scores if reducer is None or score.reducer in (reducer, None)]
-    return {name: metric.value for score in chosen for name, metric in score.metrics.items()}
-
 
 # ---------------------------------------------------------------- the task
 
@@ -156,7 +76,7 @@ def test_parameters_and_defaults_are_those_of_the_published_task() -> None:
             "out": None,
             "jobs": None,
         },
-        "gpu_memory_gb": None,
+        **{"gpu_memory_gb": None, "strategy": "sample", "budget": None, "budget_tokens": None, "budget_usd": None},
     }
 
 
@@ -259,7 +179,7 @@ def test_what_cannot_be_right_is_asked_for_again_with_the_reason(tmp_path: Path,
     assert "no code block" in said[1] and "line 1" in said[2]
     attempts = sample.store["attempts"]
     assert [bool(attempt["refusal"]) for attempt in attempts] == [True, True, False]
-    assert [attempt["parent"] for attempt in attempts] == [None, 0, 1]
+    assert [attempt["step"]["after"] for attempt in attempts] == [None, 0, 1]
 
 
 @pytest.mark.parametrize(("task", "calls"), [({"max_regenerations": 2}, 3), ({"check_kernel": False}, 1)])
@@ -298,16 +218,6 @@ def test_a_candidate_for_another_device_is_no_candidate(tmp_path: Path, problem:
 
 
 # ---------------------------------------------------------------- many samples
-
-
-def lines(path: Path, answers: dict[tuple[str, int], str]) -> str:
-    rows = [{"problem": key, "sample": sample, "answer": said} for (key, sample), said in answers.items()]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return str(path)
-
-
-def replaying(path: str) -> Model:
-    return get_model("kernelgauge/replay", path=path)
 
 
 def test_epochs_give_unbiased_shares_and_pass_at_k(tmp_path: Path, problem: str, quick: str) -> None:
@@ -382,7 +292,7 @@ def test_a_problem_that_does_not_count_is_in_no_share(tmp_path: Path, problem: s
 
 def test_judging_does_not_hold_back_asking(tmp_path: Path, problem: str, quick: str) -> None:
     """Nothing can be judged until every sample has been answered, and yet every sample is."""
-    count, given = 150, threading.Semaphore(0)
+    count, given = 80, threading.Semaphore(0)
     lease, answered = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -471,12 +381,15 @@ def test_answers_come_from_files_logs_runs_and_folders(tmp_path: Path, problem: 
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "1_19_relu_sample_2.py").write_text(RIGHT)
-    assert recorded(Path(log)) == {(problem, 0): [fenced(RIGHT)]}
-    assert recorded(out) == {(problem, 0): [fenced(RIGHT + "\n")]}
-    assert recorded(folder) == {("1/19", 2): [fenced(RIGHT + "\n")]}
+    assert recorded(Path(log)) == {(problem, 0): Given([fenced(RIGHT)])}
+    assert recorded(out) == {(problem, 0): Given([fenced(RIGHT)])}
+    (out / "attempts.jsonl").unlink()  # as of a contestant that no model is behind
+    assert recorded(out) == {(problem, 0): Given([fenced(RIGHT + "\n")])}
+    assert recorded(folder) == {("1/19", 2): Given([fenced(RIGHT + "\n")])}
     rows = '{"problem": "level1/19", "answer": "a"}\n\n{"problem": "1/19", "answer": "b"}\n'
+    rows += '{"problem": "1/19", "asks": "ideas", "answer": "1. c"}\n'
     (tmp_path / "a.jsonl").write_text(rows)
-    assert recorded(tmp_path / "a.jsonl") == {("1/19", 0): ["a", "b"]}
+    assert recorded(tmp_path / "a.jsonl") == {("1/19", 0): Given(["a", "b"], ["1. c"])}
     for name, content in (("b.jsonl", "{}"), ("c.eval", "no log"), ("d.jsonl", "")):
         (tmp_path / name).write_text(content)
         with pytest.raises(UsageError):
@@ -495,8 +408,6 @@ def test_the_replay_gives_its_answers_in_turn_and_then_has_no_other(tmp_path: Pa
 def test_unknown_contestants_of_ours_are_named() -> None:
     with pytest.raises(Exception, match="replay, inductor"):
         Contestants("somebody")
-    with pytest.raises(Exception, match="-M path"):
-        Contestants("replay")
 
 
 def test_the_compiler_is_a_model(tmp_path: Path, quick: str) -> None:
@@ -504,64 +415,6 @@ def test_the_compiler_is_a_model(tmp_path: Path, quick: str) -> None:
     assert score_of(sample).value["correct"] == 1, score_of(sample).explanation  # type: ignore[index,call-overload]
     assert verdict_in(sample)["backend"] == "cpp"
     assert verdict_in(sample)["contestant"] == "kernelgauge/inductor"
-
-
-# ---------------------------------------------------------------- the strategy
-
-
-def test_the_strategy_sample_is_a_function_of_the_history() -> None:
-    strategy = Sample(regenerations=2)
-    refused = Attempt(answer="", refusal="no code")
-    assert strategy.plan([]) == Step()
-    assert strategy.plan([refused]) == Step(after=0)
-    assert strategy.plan([refused, refused]) == Step(after=1)
-    assert strategy.plan([refused] * 3) is None
-    assert strategy.plan([Attempt(answer="", source="x")]) is None
-    assert strategy.plan([refused.model_copy(update={"last": True})]) is None
-    assert strategy.choose([refused, refused]) == 1
-
-
-@dataclass(frozen=True)
-class UntilRight:
-    """Goes on from each answer that did not pass."""
-
-    judges: bool = True
-
-    def plan(self, history: Sequence[Attempt]) -> Step | None:
-        if not history:
-            return Step()
-        last = history[-1].evaluation
-        return None if (last and last.passed) or len(history) == 3 else Step(after=len(history) - 1)
-
-    def choose(self, history: Sequence[Attempt]) -> int:
-        return len(history) - 1
-
-
-@solver
-def until_right() -> Solver:
-    return driven(UntilRight(), Screen("torch", Templates()))
-
-
-def test_a_strategy_may_look_at_verdicts(tmp_path: Path, problem: str, quick: str) -> None:
-    """And what it has seen judged is not judged again when it is the answer."""
-
-    def answer(messages: list[ChatMessage]) -> str:
-        turn = sum(message.role == "assistant" for message in messages)
-        return ("No.", fenced(WRONG), fenced(RIGHT))[turn]
-
-    out = tmp_path / "run"
-    given = {"device": "cpu", "backend": "torch", "protocol": quick, "measure_performance": False, "out": str(out)}
-    made = kernelbench(problems=problem, **given)  # type: ignore[arg-type]
-    logs = eval(
-        made, solver=until_right(), model=scripted(answer), log_dir=str(tmp_path), display="none", log_level="error"
-    )
-    sample = only(logs[0])
-    said = [message.text for message in sample.messages if message.role == "user"]
-    assert "no code block" in said[1] and "judged: wrong_value" in said[2]
-    seen = [attempt["evaluation"] for attempt in sample.store["attempts"]]
-    assert seen[0] is None and seen[1]["outcome"] == "wrong_value"
-    (record,) = Run.read(out).evaluations()
-    assert seen[2]["id"] == record.id and record.passed
 
 
 # ---------------------------------------------------------------- the commands
@@ -596,17 +449,11 @@ def test_inspect_finds_the_task_and_scores_its_log_again(tmp_path: Path, problem
     assert wrong.returncode != 0 and "unknown backend" in wrong.stdout and "Traceback" not in wrong.stdout
 
 
-def run_command(out: Path, path: str, problem: str, quick: str, *extra: str) -> list[str]:
-    who = ["--model", "kernelgauge/replay", "-M", f"path={path}", "--out", str(out), "--backend", "torch"]
-    fixed = ["--problems", problem, "--device", "cpu", "--protocol", quick, "--option", "zero_shot"]
-    return [sys.executable, "-m", "kernelgauge", "run", *who, *fixed, *extra]
-
-
 def test_run_model_writes_a_run_folder_with_the_log_in_it(tmp_path: Path, problem: str, quick: str) -> None:
     out = tmp_path / "run"
     path = lines(tmp_path / "a.jsonl", {(problem, 0): fenced(RIGHT), (problem, 1): fenced(WRONG)})
-    command = run_command(out, path, problem, quick, "--samples", "2")
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = run_arguments(out, path, problem, quick, "--samples", "2")
+    done = command_here(*command)
     assert done.returncode == 0, done.stderr
     assert "passed" in done.stderr and "wrong_value" in done.stderr and "inspect view" in done.stdout
     run = Run.read(out)
@@ -614,12 +461,11 @@ def test_run_model_writes_a_run_folder_with_the_log_in_it(tmp_path: Path, proble
     assert run.header.samples == 2
     (log,) = (out / "inspect").glob("*.eval")
     assert metrics_of(read_eval_log(str(log)), "pass_at_2")["correct"] == 1.0
-    again = subprocess.run(command, capture_output=True, text=True)
+    again = command_here(*command)
     assert again.returncode == 0 and "nothing left to judge" in again.stderr
-    other = subprocess.run([*command, "--hardware"], capture_output=True, text=True)
+    other = command_here(*command, "--hardware")
     assert other.returncode == 2 and "choose another folder" in other.stderr
-    report = [sys.executable, "-m", "kernelgauge", "report", str(out), "--json"]
-    scores = json.loads(subprocess.run(report, capture_output=True, text=True, check=True).stdout)
+    scores = json.loads(command_here("report", str(out), "--json").stdout)
     assert scores["overall"]["fast_p"]["0"] == 0.5
 
 
@@ -631,29 +477,29 @@ def test_wrong_uses_of_run_model_leave_no_folder(tmp_path: Path, problem: str, q
         (["--model-arg", "path=missing"], "no answers at missing"),
         (["--contestant", "inductor"], "either --contestant or --model"),
     ):
-        command = run_command(out, "missing", problem, quick, *extra)
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = command_here(*run_arguments(out, "missing", problem, quick, *extra))
         assert done.returncode == 2, done.stderr
         assert said in done.stderr and "Traceback" not in done.stderr
         assert not out.exists()
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path, problem: str, quick: str) -> None:
+    """One of two samples is judged and the other waits for a file, whichever of them comes first."""
     gate, out = tmp_path / "gate", tmp_path / "run"
     wait = f"import os, time\nwhile not os.path.exists({str(gate)!r}):\n    time.sleep(0.02)\n"
     path = lines(tmp_path / "a.jsonl", {(problem, 0): fenced(WRONG), (problem, 1): fenced(wait + RIGHT)})
-    command = run_command(out, path, problem, quick, "--samples", "2", "--jobs", "2")
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 300
+    command = run_arguments(out, path, problem, quick, "--samples", "2", "--jobs", "2")
+    running = elsewhere(command)
     while not (out / "evaluations.jsonl").exists():
-        assert time.monotonic() < deadline and running.poll() is None
+        assert running.poll() is None, running.communicate()
         time.sleep(0.1)
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=60)
+    _, said = running.communicate()
     assert running.returncode == 130, said
     assert "1 records are kept" in said and "Traceback" not in said
+    assert [(r.sample, r.passed) for r in Run.read(out).evaluations()] == [(0, False)]
     gate.touch()
-    again = subprocess.run(command, capture_output=True, text=True)
+    again = command_here(*command)
     assert again.returncode == 0, again.stderr
     assert [(r.sample, r.passed) for r in Run.read(out).evaluations()] == [(0, False), (1, True)]
 
@@ -679,11 +525,3 @@ def _closed_judges() -> Iterator[None]:
     """Run folders are given back, so that the next test can open its own."""
     yield
     close_judges()
-
-
-def close_judges() -> None:
-    from kernelgauge.inspect import judge
-
-    for each in judge._judges.values():
-        each.close()
-    judge._judges.clear()

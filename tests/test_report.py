@@ -22,7 +22,7 @@ from kernelgauge.report.estimators import geometric_mean, pass_at_k, wilson
 from kernelgauge.report.html import bar, render_html, write_html
 from kernelgauge.report.payload import embed
 from kernelgauge.report.terminal import show
-from kernelgauge.schema import Evaluation, NoCandidate
+from kernelgauge.schema import Attempt, AttemptRecord, Evaluation, NoCandidate, Spent
 from kernelgauge.store import Run
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -186,6 +186,36 @@ def test_scores_of_a_run_folder_say_that_a_line_was_torn(tmp_path: Path) -> None
     found = score_run(Run.read(tmp_path / "run"))
     assert found.overall.fast_p["1.5"] == 1.0
     assert "unfinished" in found.warnings[0]
+
+
+def test_cost_for_each_problem_solved(tmp_path: Path) -> None:
+    run = Run.create(tmp_path / "run", make_header(problems=("1/1", "1/2", "1/3")))
+    for problem, speedup in (("1/1", 2.0), ("1/2", 0.5)):
+        run.append(*make_answer(problem, speedup=speedup))
+    assert score_run(run).spending is None
+    first = Spent(calls=1, tokens_read=100, tokens_written=20, seconds=1.0, usd=0.5)
+    for number, problem in enumerate(("1/1", "1/2", "1/3", "1/1")):
+        digest = "fedcba9876543210"
+        kept = {"problem": problem, "problem_digest": digest, "sample": 0, "number": number}
+        run.append_attempt(AttemptRecord(**kept, attempt=Attempt(answer="a", spent=first)))
+        judged = Attempt(answer="a", spent=first + Spent(evaluations=1), evaluation=make_evaluation(problem))
+        run.append_attempt(AttemptRecord(**kept, attempt=judged))
+    run.close()
+    assert len(Run.read(run.path).attempts()) == 4
+    found = score_run(Run.read(run.path))
+    assert found.spending is not None
+    assert found.spending.spent == Spent(
+        calls=4, tokens_read=400, tokens_written=80, evaluations=4, seconds=4.0, usd=2.0
+    )
+    assert (found.spending.solved.tokens, found.spending.solved.usd) == (240.0, 1.0)
+    assert (found.spending.faster.problems, found.spending.faster.usd) == (1, 2.0)
+    out = io.StringIO()
+    show(found, Console(file=out, width=200))
+    assert (
+        "4 calls, 400 tokens read, 80 written, $2.00; for each problem solved (2): 240 tokens, $1" in out.getvalue()
+    )
+    write_html(Run.read(run.path), tmp_path / "report.html")
+    assert "for each problem faster (1): 480 tokens, $2" in (tmp_path / "report.html").read_text()
 
 
 def test_curves_agree_with_fast_p() -> None:

@@ -32,6 +32,27 @@ Regenerations = Annotated[
 Connections = Annotated[
     int | None, typer.Option("--max-connections", min=1, help="With --model: calls at once; default: adapts.")
 ]
+StrategyName = Annotated[
+    str,
+    typer.Option(
+        "--strategy",
+        help="With --model: what is asked after an answer: sample, refine, evolve, tree, react; refine,turns=5,...",
+    ),
+]
+BudgetOfSample = Annotated[
+    str | None,
+    typer.Option("--budget", help="With --model: what a sample may cost: calls=20,tokens=200000,evaluations=20,..."),
+]
+BudgetTokens = Annotated[
+    int | None, typer.Option("--budget-tokens", min=1, help="With --model: what all calls may read and write.")
+]
+BudgetUsd = Annotated[
+    float | None, typer.Option("--budget-usd", min=0.0, help="With --model: what all calls may cost in dollars.")
+]
+Prices = Annotated[
+    str | None,
+    typer.Option("--prices", help="With --model: dollars for a million tokens read and written, 1.25,10; or a file."),
+]
 Cached = Annotated[bool, typer.Option("--cache", help="With --model: reuse its answers to the same prompts.")]
 
 _KS = (1, 2, 5, 10, 20, 50, 100)
@@ -47,6 +68,7 @@ def judge_model(
     samples: int,
     connections: int | None,
     cached: bool,
+    prices: str | None,
     task: dict[str, Any],
 ) -> None:
     """Ask a model for candidates and judge them, into a run folder with Inspect's log beside it.
@@ -65,8 +87,10 @@ def judge_model(
         raise UsageError("asking a model needs Inspect: pip install 'kernelgauge[inspect]'") from None
     from kernelgauge.cli.progress import RunProgress
     from kernelgauge.inspect.judge import judge_of
+    from kernelgauge.inspect.ledger import UNPRICED
+    from kernelgauge.inspect.prices import price_known, use_prices
     from kernelgauge.inspect.setting import Setting
-    from kernelgauge.inspect.task import kernelbench
+    from kernelgauge.inspect.task import budget_of, kernelbench
 
     made = _rightly(kernelbench, **task, out=str(out))
     keys = [str(sample.id) for sample in made.dataset]
@@ -76,6 +100,11 @@ def judge_model(
     judge.samples, judge.command = samples, command_line()
     options = _options(arguments)
     who = str(_rightly(get_model, model, **options))  # a wrong name or a missing key must not leave a folder
+    if prices is not None:
+        use_prices(prices, model)
+    in_dollars = task.get("budget_usd") or budget_of(task.get("budget")).usd
+    if in_dollars and not price_known(model):
+        raise UsageError(UNPRICED)
     try:
         with RunProgress() as watch:
             judge.watch = watch
@@ -97,11 +126,15 @@ def judge_model(
             )
     finally:
         judge.close()
-    _tell(logs[0] if logs else None, out)
+    _tell(logs[0] if logs else None, out, judge.ledger.exhausted)
 
 
-def _tell(log: EvalLog | None, out: Path) -> None:
-    """The run's figures, what they cost, and what is missing; no log, or a cancelled one, means ctrl-C."""
+def _tell(log: EvalLog | None, out: Path, spent: bool) -> None:
+    """The run's figures, what they cost, and what is missing; no log, or a cancelled one, means ctrl-C.
+
+    Args:
+        spent: whether the budget of the run is.
+    """
     from kernelgauge.report.scores import score_run
     from kernelgauge.report.terminal import show
     from kernelgauge.store.run import Run
@@ -112,8 +145,9 @@ def _tell(log: EvalLog | None, out: Path) -> None:
         typer.echo(f"\nkernelgauge: {kept}; the same command goes on where this one stopped", err=True)
         raise KeyboardInterrupt
     show(score_run(run))
-    for name, usage in log.stats.model_usage.items():
-        typer.echo(f"{name}: {usage.input_tokens:,} tokens read, {usage.output_tokens:,} written")
+    if spent:
+        left = f"{len(score_run(run).pending)} problems have no answer"
+        typer.echo(f"the budget of the run is spent: {left}; the same command with a larger one goes on")
     typer.echo(f"records: {out}   report: kernelgauge report {out} --html report.html")
     typer.echo(f"answers: inspect view --log-dir {out / 'inspect'}")
     errors = [f"{sample.id}: {sample.error.message}" for sample in log.samples or [] if sample.error]

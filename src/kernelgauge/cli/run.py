@@ -11,12 +11,17 @@ import typer
 
 from kernelgauge import __version__
 from kernelgauge.cli.model import (
+    BudgetOfSample,
+    BudgetTokens,
+    BudgetUsd,
     Cached,
     Connections,
     ModelArguments,
     ModelName,
+    Prices,
     Regenerations,
     Samples,
+    StrategyName,
     Temperature,
     judge_model,
 )
@@ -175,6 +180,11 @@ def run(
     templates: Templates = None,
     max_connections: Connections = None,
     cache: Cached = False,
+    strategy: StrategyName = "sample",
+    budget: BudgetOfSample = None,
+    budget_tokens: BudgetTokens = None,
+    budget_usd: BudgetUsd = None,
+    prices: Prices = None,
 ) -> None:
     """Judge a contestant on a part of the suite and keep every record. Ctrl-C loses nothing that was finished."""
     if (contestant is None) == (model is None):
@@ -195,6 +205,7 @@ def run(
             },
             **{"include_hardware": hardware or gpu is not None, "gpu_name": gpu, "temperature": temperature},
             **{"check_kernel": max_regenerations > 0, "max_regenerations": max_regenerations},
+            **{"strategy": strategy, "budget": budget, "budget_tokens": budget_tokens, "budget_usd": budget_usd},
             **{
                 "templates": str(templates) if templates else None,
                 "gpu_memory_gb": chosen_gpu_memory(gpu_memory, where),
@@ -207,6 +218,7 @@ def run(
             samples=samples,
             connections=max_connections,
             cached=cache,
+            prices=prices,
             task=task,
         )
         return

@@ -13,7 +13,7 @@ from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelOutput,
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from kernelgauge.errors import UsageError
-from kernelgauge.inspect.replay import recorded
+from kernelgauge.inspect.replay import SHIPPED, Given, recorded
 from kernelgauge.inspect.solver import LAST
 from kernelgauge.inspect.usage import one_sentence
 from kernelgauge.schema import NoCandidate, Problem
@@ -22,7 +22,10 @@ _COMPILES_AT_ONCE = 2
 
 
 class Asked:
-    """Which problem, sample and answer in turn a conversation is about. Raises UsageError if it does not say."""
+    """Which problem, sample and answer in turn a conversation is about, and whether it asks for ideas in words.
+
+    Raises UsageError if it does not say.
+    """
 
     def __init__(self, messages: list[ChatMessage]):
         said = next((message.metadata for message in messages if message.metadata), None) or {}
@@ -32,26 +35,29 @@ class Asked:
         self.sizes = said["sizes"]
         self.device = str(said["device"])
         self.sample = int(said.get("sample", 0))
-        self.turn = sum(message.role == "assistant" for message in messages)
+        self.turn = int(said.get("turn", sum(message.role == "assistant" for message in messages)))
+        self.ideas = said.get("asks") == "ideas"
 
 
 class Replay:
-    """Gives the answers that were given before."""
+    """Gives the answers that were given before: those at `path`, else those that the package has."""
 
     at_once = 1000
 
     def __init__(self, path: str | None = None):
-        if path is None:
-            raise UsageError("kernelgauge/replay needs to know where the answers are: -M path=FILE")
+        path = str(SHIPPED) if path is None else path
         self._path = path
         self._answers = recorded(Path(path))
 
     def answer(self, asked: Asked) -> tuple[str, bool]:
         """The answer, and whether there is no other."""
-        given = self._answers.get((asked.problem, asked.sample))
-        if given is None:
+        given = self._answers.get((asked.problem, asked.sample), Given())
+        if asked.ideas:
+            return (given.ideas or ["1. The answer that was given before."])[0], False
+        if not given.answers:
             return f"{self._path} holds no answer to {asked.problem}, sample {asked.sample}.", True
-        return given[min(asked.turn, len(given) - 1)], asked.turn >= len(given) - 1
+        last = len(given.answers) - 1
+        return given.answers[min(asked.turn, last)], asked.turn >= last
 
 
 class Compiler:
@@ -61,6 +67,8 @@ class Compiler:
 
     def answer(self, asked: Asked) -> tuple[str, bool]:
         """The answer, and whether there is no other."""
+        if asked.ideas:
+            return "1. What TorchInductor does.", False
         from kernelgauge.config import load_settings
         from kernelgauge.execution.lease import Leases
         from kernelgauge.generation.inductor import Inductor

@@ -12,13 +12,13 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from kernelgauge.config import Limits
 from kernelgauge.errors import BackendMissing, KernelgaugeError, MachineError, ReferenceTooLarge
+from kernelgauge.inspect.ledger import Ledger
 from kernelgauge.inspect.setting import Setting
+from kernelgauge.inspect.ticket import Ticket, Verdict, key_of, of_sample, unfit
 from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, RunHeader, TooLarge
 
 if TYPE_CHECKING:
@@ -30,21 +30,8 @@ if TYPE_CHECKING:
 PLACES = 64
 """Candidates that may wait for the devices; beyond them, samples hold their answers back."""
 
-_LARGEST_SOURCE = 1 << 20
-Verdict = Evaluation | NoCandidate | TooLarge
 _judges: dict[Setting, Judge] = {}
 _making = threading.Lock()
-
-
-@dataclass
-class Ticket:
-    """A candidate handed in: one of perhaps several that wait for the same verdict."""
-
-    problem: Problem
-    candidate: Candidate
-    future: Future[Done]
-    final: bool
-    """Whether it is its sample's answer, rather than one of several attempts."""
 
 
 def judge_of(setting: Setting) -> Judge:
@@ -66,6 +53,7 @@ class Judge:
         """How many samples of a problem there are to be, as far as that is known."""
         self.command = ""
         """The command that asked for them, if one did."""
+        self.ledger = Ledger(setting.budget_tokens, setting.budget_usd)
         self._header: RunHeader | None = None
         self._run: Run | None = None
         self._session: Session | None = None
@@ -81,6 +69,8 @@ class Judge:
     def expect(self, header: RunHeader) -> None:
         """What the run folder's header is to say, the contestant left open until somebody answers."""
         self._header = header
+        if self._run is None:
+            self.ledger = Ledger(self.setting.budget_tokens, self.setting.budget_usd)
 
     def open(self, contestant: str) -> None:
         """Start the session, and create or resume the run folder if there is to be one.
@@ -133,15 +123,18 @@ class Judge:
             return self._left_out(problem, error, final)
         return None
 
-    def submit(self, problem: Problem, candidate: Candidate, final: bool = True) -> Ticket | Verdict:
+    def submit(
+        self, problem: Problem, candidate: Candidate, final: bool = True, fresh: bool = False
+    ) -> Ticket | Verdict:
         """Hand in a candidate; the verdict itself if it is known already, else a ticket for `settle`.
 
         Args:
             final: whether it is its sample's answer, and its verdict goes into the run folder.
+            fresh: whether it is to be judged anew: it was chosen for a verdict, which luck has its part in.
         """
-        if reason := _unfit(candidate):
+        if reason := unfit(candidate):
             return self.skip(problem, candidate.contestant, candidate.sample, reason, final)
-        key = (problem.digest, candidate.digest)
+        key = key_of(problem, candidate, fresh)
         with self._lock:
             before = self._answered.get((problem.key, candidate.sample))
             if isinstance(before, Evaluation) and before.candidate_digest == candidate.digest:
@@ -151,11 +144,11 @@ class Judge:
             self._waiting[key] = self._waiting.get(key, 0) + 1
             if key not in self._futures:
                 self._futures[key] = self._queued(problem, candidate)
-            return Ticket(problem, candidate, self._futures[key], final)
+            return Ticket(problem, candidate, self._futures[key], final, key)
 
     def withdraw(self, ticket: Ticket) -> None:
         """Nobody waits with this ticket any more."""
-        key = (ticket.problem.digest, ticket.candidate.digest)
+        key = ticket.key
         with self._lock:
             self._waiting[key] -= 1
             if self._waiting[key] == 0 and self._queue is not None:
@@ -171,7 +164,7 @@ class Judge:
         from kernelgauge.evaluation.job import Job
 
         assert self._session is not None
-        key = (ticket.problem.digest, ticket.candidate.digest)
+        key = ticket.key
         with self._lock:
             self._waiting[key] -= 1
         try:
@@ -211,6 +204,23 @@ class Judge:
             self.watch.skipped(skip)
         return skip
 
+    def profile(self, problem: Problem, source: str | None, turn: int) -> str:
+        """Where a candidate's time goes, as text; the reason where that cannot be said.
+
+        Args:
+            source: None for the reference itself.
+            turn: which of several devices, in turn.
+        """
+        from kernelgauge.execution.local import devices_of
+        from kernelgauge.timing.profile_text import render
+
+        assert self._session is not None
+        devices = devices_of(self.setting.device)
+        try:
+            return render(self._session.profile(problem, source, device=devices[turn % len(devices)]))
+        except KernelgaugeError as error:
+            return f"no profile: {error}"
+
     @contextmanager
     def asking(self) -> Iterator[None]:
         """While a contestant is being asked; for the progress display."""
@@ -241,6 +251,7 @@ class Judge:
             queue.close()
         if session is not None and self._own:
             session.close()
+        self.ledger.detach()
         if run is not None:
             run.close()
 
@@ -256,6 +267,10 @@ class Judge:
                 continue  # from a task that timed nothing
             self._answered[record.problem, record.sample] = record
             self._known[record.problem_digest, record.candidate_digest] = record
+        self.ledger.attach(run)
+        for kept in run.attempts():
+            if (verdict := kept.attempt.evaluation) and verdict.protocol_digest == self.rules.digest:
+                self._known.setdefault((verdict.problem_digest, verdict.candidate_digest), verdict)
         return run
 
     def _queued(self, problem: Problem, candidate: Candidate) -> Future[Done]:
@@ -280,7 +295,7 @@ class Judge:
 
     def _kept(self, known: Evaluation, candidate: Candidate, final: bool) -> Evaluation:
         """The verdict as this candidate's own."""
-        record = _of_sample(known, candidate)
+        record = of_sample(known, candidate)
         if final and self._run is not None:
             self._run.append(record, candidate)
             self._answered[record.problem, record.sample] = record
@@ -292,21 +307,3 @@ class Judge:
         if self.watch is not None:
             doing = f": {load.stage}" if load.stage else ""
             self.watch.stage(f"{self._asking} asked, {load.waiting} waiting, {load.judging} being judged{doing}")
-
-
-def _unfit(candidate: Candidate) -> str | None:
-    try:
-        size = len(candidate.source.encode())
-    except UnicodeEncodeError as error:
-        return f"the candidate is not text: {error}"
-    return "the candidate is larger than 1 MB" if size > _LARGEST_SOURCE else None
-
-
-def _of_sample(record: Evaluation, candidate: Candidate) -> Evaluation:
-    """The verdict of a text as that of this sample with the same text."""
-    if record.sample == candidate.sample:
-        return record
-    note = f"the same text as sample {record.sample}, judged once"
-    notes = record.notes if note in record.notes else (*record.notes, note)
-    changes = {"id": uuid4().hex, "sample": candidate.sample, "contestant": candidate.contestant, "notes": notes}
-    return record.model_copy(update=changes)

@@ -14,14 +14,21 @@ from inspect_ai.util import concurrency, display_counter
 from kernelgauge.backends.registry import detect
 from kernelgauge.errors import UsageError
 from kernelgauge.generation.extraction import Extracted, extract
-from kernelgauge.inspect.judge import PLACES, Judge, Ticket, Verdict, judge_of
+from kernelgauge.inspect.judge import PLACES, Judge, judge_of
 from kernelgauge.inspect.metrics import by_level, geometric_mean, overall
 from kernelgauge.inspect.setting import Setting
+from kernelgauge.inspect.ticket import Ticket, Verdict
 from kernelgauge.inspect.verdict_text import explained
 from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, TooLarge
 
 THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
 """The values of p that are always reported."""
+
+NOT_ASKED = "kernelgauge_not_asked"
+"""In a sample's store: nobody was asked, for the budget of the run was spent."""
+
+CHOSEN = "kernelgauge_chosen"
+"""In a sample's store: the answer was chosen for its verdict among others, and is to be judged anew."""
 
 _POLL_SECONDS = 0.05
 
@@ -54,7 +61,10 @@ def kernel(
         judge = judge_of(setting_in(state, **{name: said[name] for name in said.keys() - shown}))
         problem = same_problem(judge, state)
         found = answer_in(state)
-        verdict = await verdict_of(judge, problem, found, str(state.model), state.epoch - 1)
+        if state.store.get(NOT_ASKED):
+            return Score.unscored(reason="out_of_budget", explanation="the budget of the run was spent before")
+        fresh = bool(state.store.get(CHOSEN))
+        verdict = await verdict_of(judge, problem, found, str(state.model), state.epoch - 1, fresh=fresh)
         return as_score(verdict, found, timed=judge.setting.measure_performance, **shown)
 
     return score
@@ -88,12 +98,19 @@ def same_problem(judge: Judge, state: TaskState) -> Problem:
 
 
 async def verdict_of(
-    judge: Judge, problem: Problem, found: Extracted, contestant: str, sample: int, final: bool = True
+    judge: Judge,
+    problem: Problem,
+    found: Extracted,
+    contestant: str,
+    sample: int,
+    final: bool = True,
+    fresh: bool = False,
 ) -> Verdict:
     """Have a candidate judged, without keeping anybody from asking models meanwhile.
 
     Args:
         final: whether it is its sample's answer, rather than one of several attempts.
+        fresh: whether to judge it anew though its verdict is known.
 
     Raises:
         KernelgaugeError: the machine failed, or the problem's own code.
@@ -111,7 +128,7 @@ async def verdict_of(
             contestant=contestant,
             sample=sample,
         )
-        ticket = await anyio.to_thread.run_sync(judge.submit, problem, candidate, final)
+        ticket = await anyio.to_thread.run_sync(judge.submit, problem, candidate, final, fresh)
         if not isinstance(ticket, Ticket):
             return ticket
         try:

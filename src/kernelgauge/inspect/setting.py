@@ -40,6 +40,9 @@ class Setting(Record):
     """Candidates built and (on a CPU) checked at once; None: one on a CPU, else as many as there are cores."""
     gpu_memory_gb: float | None = Field(None, gt=0)
     """The cap on the GPU's memory, see `config.Limits`."""
+    budget_tokens: int | None = Field(None, ge=1)
+    """What all calls of the run may read and write; None: without limit."""
+    budget_usd: float | None = Field(None, gt=0)
 
     @field_validator("build_dir", "out")
     @classmethod

@@ -1,36 +1,44 @@
-"""The one solver that drives every strategy: ask, extract, screen, and judge where the strategy looks at verdicts."""
+"""The one solver that drives every strategy: ask, extract, screen, judge where the strategy looks at verdicts.
+
+All it keeps of a sample is the history of attempts. What a strategy asks next, and what the contestant is then told,
+follow from that alone, so a sample that was interrupted goes on from the attempts that the run folder holds.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import anyio
-from inspect_ai.model import ChatMessage, ChatMessageUser, ModelOutput
+from inspect_ai.log import transcript
+from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser, ModelOutput, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import span
+from inspect_ai.util import collect, span
 
-from kernelgauge.generation.extraction import Extracted
+from kernelgauge.errors import UsageError
+from kernelgauge.generation.extraction import Extracted, extract
+from kernelgauge.generation.ideas import ideas_in
+from kernelgauge.generation.prompts.conversation import conversation
 from kernelgauge.generation.prompts.prompt import Templates
 from kernelgauge.generation.screening import refusal
-from kernelgauge.inspect.judge import Judge, Verdict, judge_of
-from kernelgauge.inspect.scorer import answer_in, cut_off, same_problem, setting_in, verdict_of
-from kernelgauge.schema import Evaluation, Problem, RuleSetName
-from kernelgauge.search.sample import Sample
-from kernelgauge.search.strategy import Attempt, Step, Strategy
+from kernelgauge.inspect.cost import spent_on
+from kernelgauge.inspect.judge import Judge, judge_of
+from kernelgauge.inspect.ledger import UNPRICED, OutOfBudget
+from kernelgauge.inspect.scorer import CHOSEN, NOT_ASKED, cut_off, same_problem, setting_in, verdict_of
+from kernelgauge.inspect.ticket import Verdict
+from kernelgauge.inspect.verdict_text import explained
+from kernelgauge.schema import Attempt, Budget, Evaluation, Problem, RuleSetName, Spent, Step, total
+from kernelgauge.search.registry import strategy_named
+from kernelgauge.search.strategy import Strategy
 
 LAST = "kernelgauge_last"
 """In a model output's metadata: the contestant has no other answer, whatever it is told."""
 
-
-@dataclass
-class _History:
-    """The attempts at one problem, with what Inspect keeps of each."""
-
-    problem: Problem
-    attempts: list[Attempt] = field(default_factory=list)
-    messages: list[list[ChatMessage]] = field(default_factory=list)
-    outputs: list[ModelOutput] = field(default_factory=list)
+ATTEMPTS = "attempts"
+"""In a sample's store: all attempts in short, their answers included."""
 
 
 @dataclass(frozen=True)
@@ -48,85 +56,201 @@ class Screen:
 
 
 @solver
-def sample(
+def search(
     backend: str,
+    strategy: str = "sample",
     check_kernel: bool = True,
     max_regenerations: int = 10,
     templates: str | None = None,
+    budget: dict[str, Any] | None = None,
 ) -> Solver:
-    """One sample a problem: the strategy `sample`; arguments as in `task.kernelbench`."""
+    """Ask for candidates as a strategy says; arguments as in `task.kernelbench`."""
     screen = Screen(backend, Templates(Path(templates) if templates else None), check_kernel)
-    return driven(Sample(regenerations=max_regenerations if check_kernel else 0), screen)
+    chosen = strategy_named(strategy, regenerations=max_regenerations if check_kernel else 0)
+    return driven(chosen, screen, Budget.model_validate(budget or {}))
 
 
-def driven(strategy: Strategy, screen: Screen) -> Solver:
-    """A solver that carries out a strategy's steps until it has none."""
+def driven(strategy: Strategy, screen: Screen, budget: Budget = Budget()) -> Solver:  # noqa: B008  # it is immutable
+    """What carries out a strategy's steps until it has none, or the budget is spent."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         judge = judge_of(setting_in(state))
         await anyio.to_thread.run_sync(judge.open, str(state.model))
-        if known := judge.answered(state.metadata["problem"], state.epoch - 1):
-            return _restored(state, *known)
-        history = _History(same_problem(judge, state))
-        if await anyio.to_thread.run_sync(judge.misfit, history.problem, False):
+        sample = Conduct(judge, same_problem(judge, state), state, screen)
+        plan = sample.go_on(strategy, budget)
+        if known := judge.answered(sample.problem.key, sample.number):
+            if not plan or judge.ledger.exhausted or not sample.history:
+                return restored(state, *known)
+        elif await anyio.to_thread.run_sync(judge.misfit, sample.problem, False):
             return state  # nobody is asked: an answer costs money
-        first = list(state.messages)
-        _address(first, state)
-        while (step := strategy.plan(history.attempts)) is not None:
-            async with span(f"attempt {len(history.attempts) + 1}"):
-                state.messages = _conversation(first, history, step, screen.templates)
-                with judge.asking():
-                    state = await generate(state)
-                await _note(state, history, step, screen, judge, strategy.judges)
-        chosen = strategy.choose(history.attempts)
-        state.messages, state.output = history.messages[chosen], history.outputs[chosen]
-        state.store.set("attempts", [attempt.model_dump(mode="json") for attempt in history.attempts])
-        return state
+        try:
+            while plan:
+                await sample.take(plan, strategy.judges)
+                plan = sample.go_on(strategy, budget)
+        except OutOfBudget:
+            state.store.set(NOT_ASKED, not sample.history)
+        return sample.end(strategy) if sample.history else state
 
     return solve
 
 
-async def _note(state: TaskState, history: _History, step: Step, screen: Screen, judge: Judge, judged: bool) -> None:
-    """Add the answer that the state holds to the history, `judged` where nothing was refused."""
-    found = answer_in(state)
-    refused = screen.refusal(found, history.problem, judge.rules.rules)
-    verdict = None
-    if judged and not refused and found.source is not None:
-        who, number = str(state.model), state.epoch - 1
-        verdict = await verdict_of(judge, history.problem, found, who, number, final=False)
-    history.attempts.append(
-        Attempt(
-            answer=state.output.completion,
-            source=found.source,
-            refusal=refused,
-            evaluation=verdict if isinstance(verdict, Evaluation) else None,
-            parent=step.after,
-            last=bool((state.output.metadata or {}).get(LAST)),
+@dataclass
+class Conduct:
+    """One sample under way: its history, and how the next attempts come about."""
+
+    judge: Judge
+    problem: Problem
+    state: TaskState
+    screen: Screen
+    history: list[Attempt] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.number = self.state.epoch - 1
+        *self._before, self._first = self.state.messages
+        self._kept = self.judge.ledger.kept(self.problem, self.number)
+
+    def go_on(self, strategy: Strategy, budget: Budget) -> list[Step]:
+        """The next steps that are to be paid for: what is known of them from before is in the history already."""
+        while plan := self._plan(strategy, budget):
+            known = [self._known(len(self.history) + place, step) for place, step in enumerate(plan)]
+            if any(each is None or (strategy.judges and _to_judge(each)) for each in known):
+                return plan
+            self.history += [each for each in known if each is not None]
+        return []
+
+    def _plan(self, strategy: Strategy, budget: Budget) -> list[Step]:
+        spent = total(self.history)
+        if budget.usd is not None and spent.calls and spent.usd is None:
+            raise UsageError(UNPRICED)
+        if any(attempt.last for attempt in self.history) or budget.ended_by(spent):
+            return []
+        return list(strategy.plan(self.history))[: budget.steps(spent)]
+
+    def _known(self, number: int, step: Step) -> Attempt | None:
+        """The attempt of that number if it was made before, and was asked the same."""
+        known = self._kept.get(number)
+        return known if known is not None and known.step == step else None
+
+    async def take(self, steps: Sequence[Step], judged: bool) -> None:
+        """Take some steps at once; the attempts join the history in the order of the steps."""
+        for number in dict.fromkeys(step.after for step in steps if step.after is not None):
+            if any(step.after == number and step.feedback == "G+E+P" for step in steps):
+                await self._profile(number)
+        start = len(self.history)
+        ended = await collect(*(self._ended(start + place, step, judged) for place, step in enumerate(steps)))
+        self.history += [each for each in ended if isinstance(each, Attempt)]
+        if errors := [each for each in ended if isinstance(each, Exception)]:
+            raise next((each for each in errors if not isinstance(each, OutOfBudget)), errors[0])
+
+    async def _ended(self, number: int, step: Step, judged: bool) -> Attempt | Exception:
+        """An attempt, or what prevented it: the others under way have their price and must not end with it."""
+        try:
+            async with span(f"attempt {number + 1}", type="attempt"):
+                attempt = self._known(number, step) or await self._asked(number, step)
+                return await self._judged(number, attempt) if judged and _to_judge(attempt) else attempt
+        except Exception as error:  # boundary: raised again when all have ended
+            return error
+
+    async def _asked(self, number: int, step: Step) -> Attempt:
+        messages = self._messages(number, step)
+        with self.judge.asking():
+            async with self.judge.ledger.call():
+                started = time.monotonic()
+                output = await get_model().generate(messages)
+                attempt = self._read(step, output, time.monotonic() - started)
+                await self._keep(number, attempt, attempt.spent)
+        if attempt.refusal:
+            transcript().info(f"**refused**: {attempt.refusal}", source="kernelgauge")
+        return attempt
+
+    def _read(self, step: Step, output: ModelOutput, seconds: float) -> Attempt:
+        said = output.completion if output.choices else ""
+        cut = cut_off(output)
+        found = extract(said, cut) if step.asks == "candidate" else None
+        return Attempt(
+            step=step,
+            answer=said,
+            source=found.source if found else None,
+            ideas=() if found else ideas_in(said),
+            refusal=self.screen.refusal(found, self.problem, self.judge.rules.rules) if found else "",
+            cut_off=cut,
+            last=bool((output.metadata or {}).get(LAST)),
+            spent=spent_on(output, seconds),
         )
-    )
-    history.messages.append(list(state.messages))
-    history.outputs.append(state.output)
+
+    async def _judged(self, number: int, attempt: Attempt) -> Attempt:
+        found = Extracted(attempt.source)
+        who = str(self.state.model)
+        verdict = await verdict_of(self.judge, self.problem, found, who, self.number, final=False)
+        transcript().info(explained(verdict), source="kernelgauge")
+        if not isinstance(verdict, Evaluation):  # it cannot run here at all
+            return await self._changed(number, attempt, Spent(), refusal=verdict.reason)
+        cost = Spent(evaluations=1, seconds=sum(verdict.seconds.values()))
+        return await self._changed(number, attempt, cost, evaluation=verdict)
+
+    async def _profile(self, number: int) -> None:
+        attempt = self.history[number]
+        if not attempt.passed or attempt.profile or attempt.source is None:
+            return
+        started = time.monotonic()
+        text = await anyio.to_thread.run_sync(self.judge.profile, self.problem, attempt.source, number)
+        cost = Spent(seconds=time.monotonic() - started)
+        self.history[number] = await self._changed(number, attempt, cost, profile=text)
+
+    async def _changed(self, number: int, attempt: Attempt, cost: Spent, **news: object) -> Attempt:
+        changed = attempt.model_copy(update={**news, "spent": attempt.spent + cost})
+        await self._keep(number, changed, cost)
+        return changed
+
+    async def _keep(self, number: int, attempt: Attempt, cost: Spent) -> None:
+        # Whatever ends the sample now, the answer has been paid for.
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(self.judge.ledger.keep, self.problem, self.number, number, attempt, cost)
+
+    def _messages(self, number: int, step: Step) -> list[ChatMessage]:
+        """What the contestant is told at a step. Our own contestants know by the first message's metadata where."""
+        said = conversation(self._first.text, self.history, step, self.screen.templates)
+        messages: list[ChatMessage] = [
+            ChatMessageUser(content=text) if role == "user" else ChatMessageAssistant(content=text)
+            for role, text in said
+        ]
+        earlier = sum(attempt.step.asks == "candidate" for attempt in self.history)
+        turn = earlier + number - len(self.history)
+        asked = {"sample": self.number, "turn": turn, "asks": step.asks}
+        messages[0].metadata = {**(self._first.metadata or {}), **asked}
+        return [*self._before, *messages]
+
+    def end(self, strategy: Strategy) -> TaskState:
+        """The state with the attempt that is the answer: its conversation, its output, and all attempts in short."""
+        chosen = strategy.choose(self.history)
+        attempt, state = self.history[chosen], self.state
+        state.messages = self._messages(chosen, attempt.step)
+        state.output = ModelOutput.from_content(
+            str(state.model), attempt.answer, stop_reason="max_tokens" if attempt.cut_off else "stop"
+        )
+        state.messages.append(state.output.message)
+        state.store.set(CHOSEN, sum(each.evaluation is not None for each in self.history) > 1)
+        state.store.set(ATTEMPTS, [in_short(each) for each in self.history])
+        state.store.set("spent", total(self.history).model_dump(mode="json"))
+        return state
 
 
-def _conversation(first: list[ChatMessage], history: _History, step: Step, templates: Templates) -> list[ChatMessage]:
-    if step.after is None:
-        return list(first)
-    attempt, output = history.attempts[step.after], history.outputs[step.after]
-    if attempt.evaluation is not None:
-        said = templates.judged(attempt.evaluation)
-    else:
-        said = templates.refused(attempt.refusal or "it holds no candidate.", cut_off(output))
-    return [*history.messages[step.after], ChatMessageUser(content=said)]
+def _to_judge(attempt: Attempt) -> bool:
+    return not attempt.refusal and attempt.source is not None and attempt.evaluation is None
 
 
-def _address(messages: list[ChatMessage], state: TaskState) -> None:
-    """Say in the first message's metadata which sample this is: our own contestants know problems by their keys."""
-    messages[0] = messages[0].model_copy(
-        update={"metadata": {**(messages[0].metadata or {}), "sample": state.epoch - 1}}
-    )
+def in_short(attempt: Attempt) -> dict[str, Any]:
+    """An attempt without the raw samples of its verdict: those are in the transcript and the run folder."""
+    verdict = attempt.evaluation
+    return {
+        **attempt.model_dump(mode="json", exclude={"evaluation", "source"}),
+        "outcome": verdict.outcome.value if verdict else None,
+        "reason": verdict.reason if verdict else "",
+        "speedup": verdict.speedup if verdict else None,
+    }
 
 
-def _restored(state: TaskState, source: str | None, verdict: Verdict) -> TaskState:
+def restored(state: TaskState, source: str | None, verdict: Verdict) -> TaskState:
     """A sample that the run folder holds already: nobody is asked again."""
     reason = "" if isinstance(verdict, Evaluation) else verdict.reason
     text = f"```python\n{source}```" if source is not None else f"No candidate: {reason}"

@@ -17,13 +17,16 @@ from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import Protocol, first_complaint
 from kernelgauge.errors import BackendMissing, UsageError
 from kernelgauge.generation.prompts.prompt import Asked, Prompts, backend_for
+from kernelgauge.inspect.agent import REACT, USUAL, working_agent
 from kernelgauge.inspect.judge import judge_of
 from kernelgauge.inspect.scorer import kernel
 from kernelgauge.inspect.setting import Setting, device_of, sizes_of
-from kernelgauge.inspect.solver import sample
+from kernelgauge.inspect.solver import search
 from kernelgauge.inspect.usage import one_sentence
+from kernelgauge.inspect.workbench import at_hand
 from kernelgauge.problems.catalogue import select
-from kernelgauge.schema import Generation, Problem, RunHeader, digest
+from kernelgauge.schema import Budget, Generation, Problem, RunHeader, digest
+from kernelgauge.search.registry import described, strategy_named
 
 SPLITS = ("level_1", "level_2", "level_3", "level_4")
 _NOTHING = Problem(key="-", name="-", source="-")
@@ -59,6 +62,10 @@ def kernelbench(
     out: str | None = None,
     jobs: int | None = None,
     gpu_memory_gb: float | None = None,
+    strategy: str = "sample",
+    budget: str | dict[str, Any] | None = None,
+    budget_tokens: int | None = None,
+    budget_usd: float | None = None,
 ) -> Task:
     """Write kernels that are faster than PyTorch.
 
@@ -72,7 +79,7 @@ def kernelbench(
         backend: kernel language; default: `cuda` on a GPU, `cpp` on a CPU.
         check_kernel: whether an answer that cannot be right is refused before any evaluation, and asked for again.
         max_regenerations: how often.
-        num_correct_trials: checked calls; `strict` takes it for the least, and has six of its own.
+        num_correct_trials: checked calls; `strict` takes it for the least, and has seven of its own.
         num_perf_trials: timed calls; `strict` stops by itself, and takes it for the least upper limit.
         measure_performance: whether right candidates are timed.
         timing_method: timer, such as `cuda_event` or `host_time`; default: the protocol's.
@@ -91,6 +98,11 @@ def kernelbench(
         out: run folder that records are appended to; one that exists goes on.
         jobs: candidates built and (on a CPU) checked at once; default: one on a CPU, else as many as there are cores.
         gpu_memory_gb: judge as if the GPU had only so much memory.
+        strategy: what is asked after an answer: `sample`, `refine`, `evolve`, `tree`, with parameters such as
+            `refine,turns=5,feedback=G+E+P`; or `react`, an agent with tools.
+        budget: what a sample of a problem may cost, such as `calls=20,tokens=200000,evaluations=20,seconds=600`.
+        budget_tokens: what all calls together may read and write; beyond that, nobody is asked.
+        budget_usd: what they may cost in dollars.
     """
     options = dict(locals())
     with one_sentence():
@@ -118,6 +130,8 @@ def benchmark(
     suite: str | None,
     problems: str | Sequence[str] | None,
     templates: str | None,
+    strategy: str,
+    budget: str | dict[str, Any] | None,
     **judging: Any,
 ) -> Task:
     """The task behind `kernelbench`, whose arguments it takes. Raises UsageError for a wrong one."""
@@ -136,11 +150,22 @@ def benchmark(
     if reason := backend_named(asked.backend).missing(where):
         raise BackendMissing(reason)
     chosen = [setting.problem(name) for name in named(splits, suite, problems)[:limit]]
-    generation = _generation(asked, temperature, max_regenerations if check_kernel else 0)
+    again = max_regenerations if check_kernel else 0
+    each, as_agent = budget_of(budget), strategy == REACT
+    if as_agent and each == Budget():
+        each = USUAL
+    named_strategy = REACT if as_agent else described(strategy_named(strategy, regenerations=again))
+    generation = _generation(asked, temperature, again).model_copy(
+        update={"strategy": named_strategy, "budget": each}
+    )
+    limits = each.model_dump(exclude_none=True)
     judge_of(setting).expect(_header(setting, protocol, chosen, generation))
     return Task(
         dataset=_dataset(chosen, asked, setting, {"p": p, "verbose": verbose}),
-        solver=sample(asked.backend, check_kernel, max_regenerations, templates),
+        setup=at_hand(templates, limits),
+        solver=working_agent(templates)
+        if as_agent
+        else search(asked.backend, strategy, check_kernel, max_regenerations, templates, limits),
         scorer=kernel(),
         config=GenerateConfig(temperature=temperature),
         # One candidate that could not be judged must not end an evaluation of hours.
@@ -171,6 +196,20 @@ def named(splits: str | Sequence[str], suite: str | None, problems: str | Sequen
             raise UsageError(f"there is no split {split!r}: there are {', '.join(SPLITS)}")
     levels = [int(split.removeprefix("level_")) for split in wanted]
     return select(levels, suite=suite)
+
+
+def budget_of(given: str | dict[str, Any] | None) -> Budget:
+    """`calls=20,tokens=200000` as a budget. Raises UsageError."""
+    if isinstance(given, str):
+        pairs = [part.partition("=") for part in _listed(given)]
+        if wrong := [name for name, equals, _ in pairs if not equals]:
+            raise UsageError(f"a budget wants LIMIT=NUMBER, not {wrong[0]!r}")
+        given = {name.strip(): value.strip() for name, _, value in pairs}
+    try:
+        return Budget.model_validate(given or {})
+    except ValidationError as error:
+        known = ", ".join(Budget.model_fields)
+        raise UsageError(f"this is no budget: {first_complaint(error)} (its limits are {known})") from error
 
 
 def _listed(value: str | Sequence[str]) -> list[str]:

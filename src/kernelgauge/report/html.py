@@ -15,6 +15,7 @@ from kernelgauge.errors import StoreError
 from kernelgauge.report.answers import gather
 from kernelgauge.report.payload import SourceOf, payload
 from kernelgauge.report.scores import THRESHOLDS, Group, Scores, score_run
+from kernelgauge.report.spending import in_words
 from kernelgauge.report.terminal import too_large_line
 from kernelgauge.schema import Evaluation
 from kernelgauge.store import Run
@@ -69,6 +70,7 @@ def render_html(
             groups={**scores.levels, "all": scores.overall},
             bars={name: bar(group) for name, group in {**scores.levels, "all": scores.overall}.items()},
             thresholds=list(THRESHOLDS),
+            spending=in_words(scores.spending) if scores.spending else "",
             too_large=too_large_line(scores) if scores.too_large else "",
             style=Markup(_template_file("report.css")),
             script=Markup(script),

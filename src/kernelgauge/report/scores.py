@@ -11,8 +11,9 @@ from kernelgauge.problems.suites import BUILT_IN
 from kernelgauge.report.answers import Answers, Success, by_interval, by_point, counting, gather, natural
 from kernelgauge.report.estimators import geometric_mean, pass_at_k, wilson
 from kernelgauge.report.rebased import STRONGEST, rebased
+from kernelgauge.report.spending import Spending, spending
 from kernelgauge.report.suite import KnownWeak, tags_of, weakness_of
-from kernelgauge.schema import Environment, Evaluation, NoCandidate, Record, RunHeader, TooLarge, suite_of
+from kernelgauge.schema import Environment, Evaluation, NoCandidate, Record, RunHeader, Spent, TooLarge, suite_of
 from kernelgauge.store import Run
 
 THRESHOLDS = {"0": 0.0, "0.5": 0.5, "0.8": 0.8, "1": 1.0, "1.5": 1.5, "2": 2.0}
@@ -106,6 +107,8 @@ class Scores(Record):
     problems: tuple[dict[str, Any], ...]
     """One flat row per evaluation that stands, those that do not count included."""
     no_candidates: tuple[NoCandidate, ...]
+    spending: Spending | None
+    """What the contestant was paid; None where it was no language model."""
     warnings: tuple[str, ...]
     """What a reader of the figures must know about their origin."""
     header: RunHeader | None
@@ -120,11 +123,13 @@ def score(
     warnings: Sequence[str] = (),
     baseline: str = STRONGEST,
     too_large: Iterable[TooLarge] = (),
+    spent: Spent | None = None,
 ) -> Scores:
     """The scores of the evaluations that stand: the last one of each (problem, sample).
 
     Args:
         baseline: what `against` is measured by, a mode of PyTorch or `strongest`.
+        spent: what the contestant's answers cost.
     """
     gathered = gather(evaluations, skips)
     standing = [evaluation for answers in gathered for evaluation in answers.evaluations]
@@ -143,6 +148,7 @@ def score(
         pending=tuple(p for p in (header.problems if header else ()) if p not in seen and p not in misfits),
         problems=tuple(evaluation.summary() for evaluation in standing),
         no_candidates=tuple(skip for answers in gathered for skip in answers.skips),
+        spending=spending(spent, counted) if spent else None,
         warnings=(*warnings, *_differences(standing)),
         header=header,
         environment=newest.environment if newest else None,
@@ -152,7 +158,7 @@ def score(
 def score_run(run: Run, baseline: str = STRONGEST) -> Scores:
     """The scores of a run folder as it is now. Raises StoreError if it cannot be read."""
     warnings = (run.torn,) if run.torn else ()
-    return score(run.evaluations(), run.skips(), run.header, warnings, baseline, run.too_large())
+    return score(run.evaluations(), run.skips(), run.header, warnings, baseline, run.too_large(), run.spent())
 
 
 def fast_p(evaluations: Iterable[Evaluation], p: float, total: int, rule: Success = by_interval) -> float | None:

@@ -14,6 +14,7 @@ from rich.text import Text
 from kernelgauge.report import scores
 from kernelgauge.report.rebased import STRONGEST
 from kernelgauge.report.scores import THRESHOLDS, Scores
+from kernelgauge.report.spending import in_words
 
 Groups = Sequence[tuple[str, scores.Group]]
 """The lines of a table: levels by name, and all of them together."""
@@ -126,6 +127,8 @@ def _tags(found: Scores) -> Table:
 
 def _remarks(found: Scores) -> list[Text]:
     remarks = [Text(f"! {warning}", style="yellow") for warning in found.warnings]
+    if found.spending:
+        remarks.append(Text(in_words(found.spending)))
     if found.left_out:
         named = _listed([f"{left.problem} ({', '.join(left.trivial)})" for left in found.left_out])
         remarks.append(Text(f"left out, since an answer that skips the work would pass: {named}"))

@@ -4,6 +4,7 @@ run.json              what was asked (`RunHeader`)
 evaluations.jsonl     one `Evaluation` a line, raw samples included
 candidates/<d>.py     source text by `Candidate.digest`
 no_candidates.jsonl   one `NoCandidate` a line: the contestant had no answer
+attempts.jsonl        one `AttemptRecord` a line: calls to a contestant, each written again when it was judged
 lock                  held by the one process that appends
 """
 

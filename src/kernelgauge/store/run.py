@@ -11,7 +11,18 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from kernelgauge.errors import StoreError
-from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Record, RunHeader, TooLarge, suite_of
+from kernelgauge.schema import (
+    AttemptRecord,
+    Candidate,
+    Evaluation,
+    NoCandidate,
+    PaidAttempt,
+    Record,
+    RunHeader,
+    Spent,
+    TooLarge,
+    suite_of,
+)
 from kernelgauge.store import codec
 from kernelgauge.store.disk import guarded, make_folder, read_text, write_whole
 from kernelgauge.store.journal import Journal
@@ -55,6 +66,7 @@ class Run:
         self._evaluations = Journal(path / "evaluations.jsonl")
         self._skips = Journal(path / "no_candidates.jsonl")
         self._too_large = Journal(path / "too_large.jsonl")
+        self._attempts = Journal(path / "attempts.jsonl")
         self._writing = threading.Lock()
         self._done: set[Answer] = set()
         self._look_for_tears()
@@ -155,6 +167,12 @@ class Run:
             if (found.problem, found.reason) not in {(known.problem, known.reason) for known in self.too_large()}:
                 self._too_large.append(codec.encode(found))
 
+    def append_attempt(self, record: AttemptRecord) -> None:
+        """Store a call as far as it is known; a later record of the same call counts instead. Raises StoreError."""
+        with self._writing:
+            self._check_writable()
+            self._attempts.append(codec.encode(record))
+
     def evaluations(self) -> list[Evaluation]:
         """Every finished record, oldest first. Raises StoreError naming file and line of a malformed one."""
         return _decoded(self._evaluations, Evaluation)
@@ -171,6 +189,20 @@ class Run:
         """Every problem that did not fit the device's memory, oldest first. Raises StoreError."""
         return _decoded(self._too_large, TooLarge)
 
+    def attempts(self) -> list[AttemptRecord]:
+        """Every call to a contestant as it was known last, in the order in which answers came. Raises StoreError."""
+        found = _decoded(self._attempts, AttemptRecord)
+        return list({(each.problem, each.sample, each.number): each for each in found}.values())
+
+    def spent(self) -> Spent:
+        """What all calls to a contestant cost, told without their verdicts. Raises StoreError."""
+        latest: dict[tuple[str, int, int], Spent] = {}
+        for number, text in self._attempts.lines():
+            where = f"{self._attempts.path}, line {number}"
+            found = codec.decode(text, PaidAttempt, where)
+            latest[found.problem, found.sample, found.number] = found.attempt.spent
+        return sum(latest.values(), Spent())
+
     def done(self) -> set[Answer]:
         """Every (problem, sample) that has a record or was skipped: what a resumed run need not ask again."""
         return set(self._done) if self._lock else self._answers()
@@ -184,6 +216,7 @@ class Run:
         self._evaluations.close()
         self._skips.close()
         self._too_large.close()
+        self._attempts.close()
         if self._lock:
             self._lock.release()
             self._lock = None
@@ -201,7 +234,7 @@ class Run:
         return {(record.problem, record.sample) for record in records}
 
     def _look_for_tears(self) -> None:
-        for journal in (self._evaluations, self._skips, self._too_large):
+        for journal in (self._evaluations, self._skips, self._too_large, self._attempts):
             if self._lock and (aside := journal.mend()):
                 self.torn = f"the last line of {journal.path} was unfinished and was moved to {aside.name}"
             elif not self._lock and (tail := journal.torn()):

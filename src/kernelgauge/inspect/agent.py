@@ -1,0 +1,90 @@
+"""An agent of Inspect's own kind (`react`) with our tools, within the same budget as any strategy.
+
+Unlike a strategy it keeps a conversation of its own, so a sample that was interrupted begins anew.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import anyio
+from inspect_ai.agent import Agent, AgentPrompt, AgentState, AgentSubmit, agent, react, run
+from inspect_ai.model import ModelOutput, get_model
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.tool import Tool
+
+from kernelgauge.generation.prompts.prompt import Templates
+from kernelgauge.inspect.cost import spent_on
+from kernelgauge.inspect.judge import judge_of
+from kernelgauge.inspect.ledger import OutOfBudget
+from kernelgauge.inspect.scorer import NOT_ASKED, same_problem, setting_in
+from kernelgauge.inspect.solver import restored
+from kernelgauge.inspect.tools import kernel_tools
+from kernelgauge.inspect.workbench import workbench
+from kernelgauge.schema import Attempt, Budget
+
+REACT = "react"
+"""The name that this goes by among the strategies."""
+
+USUAL = Budget(calls=50)
+"""What an agent may spend where nothing else is said: it ends by itself only if it wants to."""
+
+
+class _Ended(Exception):
+    """The budget of the sample is spent."""
+
+
+@solver
+def working_agent(templates: str | None = None) -> Solver:
+    """One agent a sample, which reads, evaluates and profiles as it likes, and submits a file."""
+    instructions = Templates(Path(templates) if templates else None).filled("agent.md.j2")
+    working = react(
+        prompt=AgentPrompt(instructions=instructions, assistant_prompt=None, handoff_prompt=None),
+        tools=kernel_tools(),
+        model=paid(),
+        submit=AgentSubmit(description="Submit the complete file that defines ModelNew.", answer_only=True),
+    )
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        judge = judge_of(setting_in(state))
+        await anyio.to_thread.run_sync(judge.open, str(state.model))
+        if known := judge.answered(state.metadata["problem"], state.epoch - 1):
+            return restored(state, *known)
+        if await anyio.to_thread.run_sync(judge.misfit, same_problem(judge, state), False):
+            return state
+        try:
+            ended = await run(working, state.messages)
+            state.messages, state.output = ended.messages, ended.output
+        except (_Ended, OutOfBudget):
+            bench = workbench()
+            state.store.set(NOT_ASKED, not bench.spent.calls)
+            best = f"```python\n{bench.best}```" if bench.best else "The budget was spent before an answer was given."
+            state.output = ModelOutput.from_content(str(state.model), best)
+            state.messages.append(state.output.message)
+        return state
+
+    return solve
+
+
+@agent
+def paid() -> Agent:
+    """The model of the task, each of its calls within the budgets and written down."""
+
+    async def execute(state: AgentState, tools: list[Tool]) -> AgentState:
+        bench = workbench()
+        # Evaluations have run out for the tools only: the agent is to submit what it has.
+        if bench.ended() not in (None, "evaluations"):
+            raise _Ended
+        with bench.judge.asking():
+            async with bench.judge.ledger.call():
+                started = time.monotonic()
+                output = await get_model().generate(state.messages, tools)
+                await bench.note(
+                    Attempt(answer=output.completion, spent=spent_on(output, time.monotonic() - started))
+                )
+        state.output = output
+        state.messages.append(output.message)
+        return state
+
+    return execute

@@ -1,0 +1,137 @@
+"""What was asked and paid for: the attempts of every sample, kept so that nobody is paid twice, and the run's budget.
+
+Attempts go to the run folder as they come: the answer before anything is done with it, and again with its verdict.
+Where there is no run folder they are in Inspect's log only, and Inspect's cache is what saves paying twice.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+
+from kernelgauge.errors import UsageError
+from kernelgauge.schema import Attempt, AttemptRecord, Problem, Spent
+
+if TYPE_CHECKING:
+    from kernelgauge.store.run import Run
+
+UNPRICED = "the price of this model is not known: give --prices, or a budget in tokens instead"
+_POLL_SECONDS = 0.05
+
+
+class OutOfBudget(Exception):
+    """The budget of the whole run is spent: nothing more is asked."""
+
+
+class Ledger:
+    """Attempts by sample, and what all of them cost. Threads may share it.
+
+    Args:
+        tokens: what all calls of the run may read and write.
+        usd: what they may cost in dollars.
+    """
+
+    def __init__(self, tokens: int | None = None, usd: float | None = None):
+        self._limits: dict[str, float] = {
+            name: limit for name, limit in (("tokens", tokens), ("usd", usd)) if limit is not None
+        }
+        self.spent = Spent()
+        """By this run, what it spent before it was resumed included."""
+        self._largest: dict[str, float] = {}
+        self._under_way = 0
+        self._kept: dict[tuple[str, int], dict[int, AttemptRecord]] = {}
+        self._run: Run | None = None
+        self._lock = threading.Lock()
+
+    def attach(self, run: Run) -> None:
+        """Keep attempts in this folder, and know those that it holds."""
+        self._run, self.spent = run, Spent()
+        self._kept.clear()
+        for record in run.attempts():
+            self._kept.setdefault((record.problem, record.sample), {})[record.number] = record
+            self._count(record.attempt.spent)
+
+    def detach(self) -> None:
+        """The folder is closed."""
+        self._run = None
+
+    def kept(self, problem: Problem, sample: int) -> Mapping[int, Attempt]:
+        """The attempts at a problem that are known from before, by their numbers: some may be missing."""
+        known = self._kept.get((problem.key, sample), {})
+        return {number: record.attempt for number, record in known.items() if record.problem_digest == problem.digest}
+
+    def keep(self, problem: Problem, sample: int, number: int, attempt: Attempt, cost: Spent) -> None:
+        """Write an attempt down as far as it is known. Raises StoreError.
+
+        Args:
+            cost: what has been spent on it since it was written down before.
+        """
+        with self._lock:
+            self._count(cost)
+        if self._run is None:
+            return
+        record = AttemptRecord(
+            problem=problem.key, problem_digest=problem.digest, sample=sample, number=number, attempt=attempt
+        )
+        self._run.append_attempt(record)
+        with self._lock:
+            self._kept.setdefault((problem.key, sample), {})[number] = record
+
+    def add(self, problem: Problem, sample: int, attempt: Attempt) -> None:
+        """Write an attempt down after all others of its sample. Raises StoreError."""
+        self.keep(
+            problem, sample, max(self._kept.get((problem.key, sample), {}), default=-1) + 1, attempt, attempt.spent
+        )
+
+    @asynccontextmanager
+    async def call(self) -> AsyncIterator[None]:
+        """Around a call and the keeping of its answer: waits as long as calls under way may use up the budget.
+
+        Raises:
+            OutOfBudget: it is spent.
+        """
+        while not self._begin():
+            await anyio.sleep(_POLL_SECONDS)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._under_way -= 1
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the budget of the run is spent."""
+        return any(self._of(self.spent, name) >= limit for name, limit in self._limits.items())
+
+    def _begin(self) -> bool:
+        with self._lock:
+            if self.exhausted:
+                raise OutOfBudget
+            if not self._fits():
+                return False
+            self._under_way += 1
+            return True
+
+    def _fits(self) -> bool:
+        """Whether one more call fits beside those under way, each as expensive as the most expensive so far."""
+        if not self._limits or self._under_way == 0:
+            return True
+        if not self._largest:
+            return False  # the first call says what one costs
+        count = self._under_way + 1
+        return all(self._of(self.spent, n) + count * self._largest[n] <= limit for n, limit in self._limits.items())
+
+    def _count(self, spent: Spent) -> None:
+        self.spent += spent
+        for name in self._limits:
+            self._largest[name] = max(self._largest.get(name, 0.0), self._of(spent, name))
+
+    def _of(self, spent: Spent, name: str) -> float:
+        found = getattr(spent, name)
+        if found is None and spent.calls:
+            raise UsageError(UNPRICED)
+        return float(found or 0)

@@ -1,0 +1,105 @@
+"""Tools for agents that write kernels: read the problem, have a candidate judged, see where its time goes.
+
+They work in every agent that runs on a sample of `kernelgauge/kernelbench`. What they say is for the agent alone: the
+answer it gives in the end is judged anew.
+"""
+
+from __future__ import annotations
+
+import time
+
+import anyio
+from inspect_ai.tool import Tool, ToolError, tool
+
+from kernelgauge.errors import KernelgaugeError
+from kernelgauge.generation.extraction import extract
+from kernelgauge.generation.feedback.verdict import facts
+from kernelgauge.inspect.workbench import Workbench, workbench
+from kernelgauge.schema import Attempt, Spent
+
+_NONE_LEFT = "The budget for evaluations and profiles is spent. Submit your best file now."
+
+
+@tool
+def evaluate() -> Tool:
+    """Judges a candidate."""
+
+    async def execute(source: str) -> str:
+        """Build a candidate, check whether it is right, and measure how fast it is.
+
+        Args:
+            source: The complete Python file that defines ModelNew.
+
+        Returns:
+            The verdict: what is wrong and where, or the speedup over the reference.
+        """
+        bench = _with_budget()
+        try:
+            attempt = await bench.evaluate(source)
+        except KernelgaugeError as error:
+            raise ToolError(f"it could not be judged, which is no fault of the candidate: {error}") from error
+        if attempt.evaluation is None:
+            return f"It was not judged: {attempt.refusal}{_left(bench)}"
+        return bench.templates.filled("verdict.md.j2", **facts(attempt, "G+E")) + _left(bench)
+
+    return execute
+
+
+@tool
+def profile() -> Tool:
+    """Says where a candidate's time goes."""
+
+    async def execute(source: str) -> str:
+        """Profile a candidate: its kernels or operators by time, memory, and on a GPU the gaps between kernels.
+
+        Args:
+            source: The complete Python file that defines ModelNew; empty for the reference itself.
+
+        Returns:
+            A table.
+        """
+        bench = _with_budget()
+        file = extract(source).source if source.strip() else None
+        if source.strip() and file is None:
+            raise ToolError("there is no Python file in that")
+        await anyio.to_thread.run_sync(bench.judge.open, bench.contestant)
+        started = time.monotonic()
+        said = await anyio.to_thread.run_sync(bench.judge.profile, bench.problem, file, bench.sample)
+        spent = Spent(evaluations=1, seconds=time.monotonic() - started)
+        await bench.note(Attempt(answer=source, source=file, profile=said, spent=spent))
+        return said + _left(bench)
+
+    return execute
+
+
+@tool
+def read_problem() -> Tool:
+    """Says what is to be replaced."""
+
+    async def execute() -> str:
+        """Read the reference: the file that defines Model, get_inputs and get_init_inputs, at the sizes in question.
+
+        Returns:
+            Its name and text.
+        """
+        problem = workbench().problem
+        return f"{problem.key} {problem.name}, sizes {problem.sizes}\n\n```python\n{problem.source.strip()}\n```\n"
+
+    return execute
+
+
+def kernel_tools() -> list[Tool]:
+    """All three."""
+    return [read_problem(), evaluate(), profile()]
+
+
+def _with_budget() -> Workbench:
+    bench = workbench()
+    if bench.ended():
+        raise ToolError(_NONE_LEFT)
+    return bench
+
+
+def _left(bench: Workbench) -> str:
+    most = bench.budget.evaluations
+    return f"\n\nEvaluations and profiles left: {max(0, most - bench.spent.evaluations)}." if most else ""

@@ -1,0 +1,118 @@
+"""What an agent's tools know of the sample they are used in: its problem, its judge, what it has tried and spent.
+
+A solver before all others puts that into the sample's store, so that the tools work in anybody's agent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.tool import ToolError
+from inspect_ai.util import Store, store
+
+from kernelgauge.generation.extraction import extract
+from kernelgauge.generation.prompts.prompt import Templates
+from kernelgauge.inspect.judge import Judge, judge_of
+from kernelgauge.inspect.scorer import CHOSEN, verdict_of
+from kernelgauge.inspect.setting import Setting
+from kernelgauge.inspect.solver import ATTEMPTS, in_short
+from kernelgauge.schema import Attempt, Budget, Evaluation, Problem, Spent
+from kernelgauge.search.fitness import fitness
+
+_HERE = "kernelgauge_workbench"
+_BEST = "kernelgauge_best"
+SPENT = "spent"
+
+
+@solver
+def at_hand(templates: str | None = None, budget: dict[str, Any] | None = None) -> Solver:
+    """Makes the tools of `inspect.tools` work in whatever solver comes after it."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        said = {name: state.metadata[name] for name in ("setting", "problem")}
+        who = {"sample": state.epoch - 1, "contestant": str(state.model)}
+        state.store.set(_HERE, {**said, **who, "templates": templates, "budget": budget or {}})
+        return state
+
+    return solve
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """One sample of one problem, as its agent works on it."""
+
+    judge: Judge
+    problem: Problem
+    sample: int
+    contestant: str
+    budget: Budget
+    templates: Templates
+    held: Store
+
+    @property
+    def spent(self) -> Spent:
+        """By this sample so far."""
+        return Spent.model_validate(self.held.get(SPENT, {}))
+
+    @property
+    def best(self) -> str | None:
+        """The source of the best candidate that was judged; None if none was."""
+        held: dict[str, Any] | None = self.held.get(_BEST)
+        return held["source"] if held else None
+
+    def ended(self) -> str | None:
+        """Which limit of the budget is reached."""
+        return self.budget.ended_by(self.spent)
+
+    async def note(self, attempt: Attempt) -> None:
+        """Add a call or an evaluation to what was tried and spent, and to the run folder."""
+        self.held.set(SPENT, (self.spent + attempt.spent).model_dump(mode="json"))
+        self.held.set(ATTEMPTS, [*self.held.get(ATTEMPTS, []), in_short(attempt)])
+        ledger = self.judge.ledger
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(ledger.add, self.problem, self.sample, attempt)
+
+    async def evaluate(self, text: str) -> Attempt:
+        """Judge a candidate that an agent has written, in or out of a code block."""
+        found = extract(text)
+        attempt = Attempt(answer=text, source=found.source, refusal=found.notes[0] if found.source is None else "")
+        if found.source is not None:
+            verdict = await verdict_of(self.judge, self.problem, found, self.contestant, self.sample, final=False)
+            if isinstance(verdict, Evaluation):
+                spent = Spent(evaluations=1, seconds=sum(verdict.seconds.values()))
+                attempt = attempt.model_copy(update={"evaluation": verdict, "spent": spent})
+            else:
+                attempt = attempt.model_copy(update={"refusal": verdict.reason})
+        await self.note(attempt)
+        self._keep_best(attempt)
+        return attempt
+
+    def _keep_best(self, attempt: Attempt) -> None:
+        if attempt.evaluation is None:
+            return
+        self.held.set(CHOSEN, True)
+        reached = list(fitness(attempt))
+        if reached > self.held.get(_BEST, {"fitness": []})["fitness"]:
+            self.held.set(_BEST, {"fitness": reached, "source": attempt.source})
+
+
+def workbench() -> Workbench:
+    """That of the sample under way. Raises ToolError outside of the task."""
+    held = store()
+    said = held.get(_HERE)
+    if said is None:
+        raise ToolError("this tool works in samples of the task kernelgauge/kernelbench only")
+    judge = judge_of(Setting.model_validate(said["setting"]))
+    return Workbench(
+        judge=judge,
+        problem=judge.setting.problem(said["problem"]),
+        sample=said["sample"],
+        contestant=said["contestant"],
+        budget=Budget.model_validate(said["budget"]),
+        templates=Templates(Path(said["templates"]) if said["templates"] else None),
+        held=held,
+    )

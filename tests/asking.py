@@ -1,0 +1,128 @@
+"""Problems, answers and models of tests that ask through Inspect."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inspect_ai import eval
+from inspect_ai.log import EvalLog, EvalSample
+from inspect_ai.model import ChatMessage, Model, ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import Score
+
+from kernelgauge.inspect.task import kernelbench
+
+RIGHT = """import torch
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return x.clamp(min=0) * 2 + 1
+"""
+WRONG = RIGHT.replace("+ 1", "+ 2")
+USAGE = ModelUsage(input_tokens=7, output_tokens=5, total_tokens=12)
+
+Answer = Callable[[list[ChatMessage]], str]
+
+
+def fenced(source: str) -> str:
+    return f"```python\n{source}```"
+
+
+def scripted(answer: Answer | str, stop: str = "stop") -> Model:
+    """A model that answers with what a function makes of the conversation."""
+
+    def output(messages: list[ChatMessage], *_: Any) -> ModelOutput:
+        said = answer if isinstance(answer, str) else answer(messages)
+        made = ModelOutput.from_content("scripted", said, stop_reason=stop)  # type: ignore[arg-type]
+        made.usage = USAGE
+        return made
+
+    return get_model("mockllm/model", custom_outputs=output)
+
+
+def asked(model: Model | str, folder: Path, problems: str, quick: str, *, epochs: Any = 1, **task: Any) -> EvalLog:
+    """The log of an evaluation of these problems, untimed unless said otherwise."""
+    given = {"device": "cpu", "sizes": "small", "protocol": quick, "backend": "torch", "option": "zero_shot"}
+    made = kernelbench(problems=problems, **{**given, "measure_performance": False, **task})
+    (log,) = eval(
+        made, model=model, epochs=epochs, log_dir=str(folder), display="none", log_level="error", max_samples=200
+    )
+    return log
+
+
+def only(log: EvalLog) -> EvalSample:
+    assert log.status == "success", log.error
+    assert log.samples is not None and len(log.samples) == 1
+    return log.samples[0]
+
+
+def score_of(sample: EvalSample) -> Score:
+    assert sample.scores is not None, sample.error
+    return sample.scores["kernel"]
+
+
+def verdict_in(sample: EvalSample) -> dict[str, Any]:
+    metadata = score_of(sample).metadata
+    assert metadata is not None
+    return metadata["verdict"]  # type: ignore[no-any-return]
+
+
+def metrics_of(log: EvalLog, reducer: str | None = None) -> dict[str, float]:
+    assert log.results is not None
+    chosen = [score for score in log.results.scores if reducer is None or score.reducer in (reducer, None)]
+    return {name: metric.value for score in chosen for name, metric in score.metrics.items()}
+
+
+def lines(path: Path, answers: dict[tuple[str, int], str]) -> str:
+    rows = [{"problem": key, "sample": sample, "answer": said} for (key, sample), said in answers.items()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def replaying(path: str) -> Model:
+    return get_model("kernelgauge/replay", path=path)
+
+
+def elsewhere(arguments: list[str]) -> subprocess.Popen[str]:
+    """`kernelgauge` with these arguments in a process, and process group, of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "kernelgauge", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def run_arguments(out: Path, path: str, problem: str, quick: str, *extra: str) -> list[str]:
+    who = ["--model", "kernelgauge/replay", "-M", f"path={path}", "--out", str(out), "--backend", "torch"]
+    fixed = ["--problems", problem, "--device", "cpu", "--protocol", quick, "--option", "zero_shot"]
+    return ["run", *who, *fixed, *extra]
+
+
+def command_here(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """`kernelgauge` with these arguments, run in this process: without what starting another one takes."""
+    from kernelgauge.cli.main import main
+
+    said, complained = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(complained):
+        patch.setattr(sys, "argv", ["kernelgauge", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return subprocess.CompletedProcess(arguments, int(ended.value.code or 0), said.getvalue(), complained.getvalue())
+
+
+def close_judges() -> None:
+    from kernelgauge.inspect import judge
+
+    for each in judge._judges.values():
+        each.close()
+    judge._judges.clear()

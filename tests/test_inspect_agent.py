@@ -1,0 +1,129 @@
+"""An agent with tools: scripted tool calls, the real evaluator on a CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("inspect_ai", reason="needs the extra inspect")
+
+from asking import RIGHT, USAGE, WRONG, asked, close_judges, fenced, only, score_of, verdict_in
+from inspect_ai import eval
+from inspect_ai.agent import react
+from inspect_ai.log import EvalSample
+from inspect_ai.model import Model, ModelOutput, get_model
+
+from kernelgauge.inspect.task import kernelbench
+from kernelgauge.inspect.tools import kernel_tools
+from kernelgauge.store.run import Run
+
+Call = tuple[str, dict[str, Any]]
+
+
+def working(*calls: Call) -> Model:
+    """A model that makes these calls one after the other, and the last again and again."""
+    at = iter([*calls, *[calls[-1]] * 50])
+
+    def output(*_: Any) -> ModelOutput:
+        name, arguments = next(at)
+        made = ModelOutput.for_tool_call("scripted", name, arguments)
+        made.usage = USAGE
+        return made
+
+    return get_model("mockllm/model", custom_outputs=output)
+
+
+def messages_of_tools(sample: EvalSample) -> list[str]:
+    return [message.text for message in sample.messages if message.role == "tool"]
+
+
+def test_an_agent_reads_evaluates_profiles_and_submits(tmp_path: Path, problem: str, quick: str) -> None:
+    out = tmp_path / "run"
+    model = working(
+        ("read_problem", {}),
+        ("evaluate", {"source": WRONG}),
+        ("evaluate", {"source": fenced(RIGHT)}),
+        ("profile", {"source": RIGHT}),
+        ("submit", {"answer": RIGHT}),
+    )
+    sample = only(asked(model, tmp_path / "logs", problem, quick, strategy="react", out=str(out)))
+    read, wrong, right, profiled = messages_of_tools(sample)[:4]
+    assert "torch.relu(x) * 2 + 1" in read
+    assert "Verdict: wrong_value" in wrong and "plus 1" in wrong
+    assert "Verdict: passed" in right
+    assert "aten::clamp" in profiled
+    assert verdict_in(sample)["outcome"] == "passed"
+    spent = sample.store["spent"]
+    assert (spent["calls"], spent["evaluations"], spent["tokens_read"]) == (5, 3, 35)
+    kept = Run.read(out).attempts()
+    seen = [record.attempt.evaluation for record in kept if record.attempt.passed]
+    (record,) = Run.read(out).evaluations()
+    assert len(seen) == 1 and seen[0] is not None
+    assert record.id != seen[0].id and record.candidate_digest == seen[0].candidate_digest, "judged anew"
+    assert sum(each.attempt.spent.calls for each in kept) == 5
+
+
+def test_what_an_agent_has_seen_does_not_count(tmp_path: Path, problem: str, quick: str) -> None:
+    model = working(("evaluate", {"source": RIGHT}), ("submit", {"answer": WRONG}))
+    sample = only(asked(model, tmp_path, problem, quick, strategy="react"))
+    assert verdict_in(sample)["outcome"] == "wrong_value" and score_of(sample).value["correct"] == 0  # type: ignore[index,call-overload]
+
+
+def test_evaluations_run_out_before_the_agent_does(tmp_path: Path, problem: str, quick: str) -> None:
+    model = working(
+        ("evaluate", {"source": WRONG}),
+        ("evaluate", {"source": RIGHT}),
+        ("submit", {"answer": RIGHT}),
+    )
+    sample = only(asked(model, tmp_path, problem, quick, strategy="react", budget="evaluations=1,calls=9"))
+    first, second = (message for message in sample.messages if message.role == "tool")
+    assert "Evaluations and profiles left: 0" in first.text
+    assert second.error is not None and "Submit your best file now" in second.error.message
+    assert verdict_in(sample)["outcome"] == "passed"
+
+
+def test_an_agent_that_never_submits_is_judged_by_the_best_it_tried(tmp_path: Path, problem: str, quick: str) -> None:
+    model = working(("evaluate", {"source": RIGHT}), ("evaluate", {"source": WRONG}))
+    sample = only(asked(model, tmp_path, problem, quick, strategy="react", budget="calls=4"))
+    assert score_of(sample).answer == RIGHT and verdict_in(sample)["outcome"] == "passed"
+    assert sample.store["spent"]["calls"] == 4
+    nothing = only(asked(working(("read_problem", {})), tmp_path, problem, quick, strategy="react", budget="calls=2"))
+    assert "no candidate" in (score_of(nothing).explanation or "")
+
+
+def test_the_budget_of_the_run_ends_agents_too(tmp_path: Path, problem: str, quick: str) -> None:
+    model = working(("evaluate", {"source": RIGHT}), ("read_problem", {}))
+    sample = only(asked(model, tmp_path, problem, quick, strategy="react", budget_tokens=30))
+    assert sample.store["spent"]["calls"] == 3 and verdict_in(sample)["outcome"] == "passed"
+
+
+def test_the_tools_work_in_an_agent_of_one_s_own(tmp_path: Path, problem: str, quick: str) -> None:
+    given = {"device": "cpu", "backend": "torch", "protocol": quick, "measure_performance": False}
+    made = kernelbench(problems=problem, **given)  # type: ignore[arg-type]
+    model = working(("evaluate", {"source": "no file"}), ("submit", {"answer": fenced(RIGHT)}))
+    own = react(tools=kernel_tools())
+    (log,) = eval(made, solver=own, model=model, log_dir=str(tmp_path), display="none", log_level="error")
+    sample = only(log)
+    assert "It was not judged" in messages_of_tools(sample)[0]
+    assert verdict_in(sample)["outcome"] == "passed"
+
+
+def test_a_profile_of_the_reference_and_of_no_file(tmp_path: Path, problem: str, quick: str) -> None:
+    model = working(
+        ("profile", {"source": ""}),
+        ("profile", {"source": "I would rather not."}),
+        ("submit", {"answer": RIGHT}),
+    )
+    sample = only(asked(model, tmp_path, problem, quick, strategy="react"))
+    first, second = (message for message in sample.messages if message.role == "tool")
+    assert "the reference of" in first.text and "aten::relu" in first.text
+    assert second.error is not None and "no Python file" in second.error.message
+
+
+@pytest.fixture(autouse=True)
+def _closed_judges() -> Iterator[None]:
+    yield
+    close_judges()

@@ -1,0 +1,356 @@
+"""Strategies driven through Inspect: scripted models and the replay contestant, the real evaluator on a CPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("inspect_ai", reason="needs the extra inspect")
+
+from asking import (
+    RIGHT,
+    WRONG,
+    asked,
+    close_judges,
+    command_here,
+    elsewhere,
+    fenced,
+    only,
+    replaying,
+    run_arguments,
+    score_of,
+    scripted,
+    verdict_in,
+)
+from inspect_ai import eval
+from inspect_ai.log import EvalLog, EvalSample, read_eval_log
+from inspect_ai.model import ChatMessage, ModelOutput, ModelUsage, get_model
+from inspect_ai.solver import Solver, solver
+
+from kernelgauge.generation.prompts.prompt import Templates
+from kernelgauge.inspect.prices import use_prices
+from kernelgauge.inspect.solver import Screen, driven
+from kernelgauge.inspect.task import kernelbench
+from kernelgauge.schema import Attempt, Step
+from kernelgauge.store.run import Run
+
+RAISES = RIGHT.replace("return x", "return x.nope()")
+IDEAS = "1. Use clamp.\n2. Add in place.\n3. Do nothing."
+STRATEGIES = ("sample,attempts=4", "refine,turns=4", "evolve,attempts=4,islands=2", "tree,ideas=2,beam=1,rounds=2")
+
+
+def by_turn(*answers: str) -> Any:
+    """A model that says the n-th of these when it is asked for a candidate the n-th time, and has ideas."""
+
+    def answer(messages: list[ChatMessage]) -> str:
+        said = next(message.metadata for message in messages if message.metadata)
+        return IDEAS if said["asks"] == "ideas" else answers[min(said["turn"], len(answers) - 1)]
+
+    return scripted(answer)
+
+
+def attempts_of(sample: EvalSample) -> list[dict[str, Any]]:
+    return list(sample.store["attempts"])
+
+
+# ---------------------------------------------------------------- every strategy
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_keeps_the_best_answer(tmp_path: Path, problem: str, quick: str, strategy: str) -> None:
+    out = tmp_path / "run"
+    model = by_turn(fenced(RAISES), "No.", fenced(WRONG), fenced(RIGHT), fenced(WRONG))
+    sample = only(asked(model, tmp_path / "logs", problem, quick, strategy=strategy, out=str(out)))
+    assert verdict_in(sample)["outcome"] == "passed" and score_of(sample).answer == RIGHT
+    outcomes = [attempt["outcome"] for attempt in attempts_of(sample)]
+    assert "passed" in outcomes and "runtime_error" in outcomes and None in outcomes
+    assert sample.messages[-1].text == fenced(RIGHT)
+    kept = Run.read(out).attempts()
+    assert [record.number for record in sorted(kept, key=lambda r: r.number)] == list(range(len(outcomes)))
+    (record,) = Run.read(out).evaluations()
+    judged = [each.attempt.evaluation for each in kept if each.attempt.passed]
+    assert judged and record.id not in {each.id for each in judged if each}, "what was chosen is judged anew"
+    spent = sample.store["spent"]
+    assert spent["calls"] == len(outcomes) and spent["tokens_read"] == 7 * spent["calls"]
+    assert spent["evaluations"] == sum(outcome is not None for outcome in outcomes)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_replays_from_its_log_and_from_its_run_folder(
+    tmp_path: Path, problem: str, quick: str, strategy: str
+) -> None:
+    out = tmp_path / "run"
+    model = by_turn(fenced(WRONG), "No.", fenced(RIGHT), fenced(RAISES))
+    first = only(asked(model, tmp_path / "logs", problem, quick, strategy=strategy, out=str(out)))
+    (log,) = (tmp_path / "logs").glob("*.eval")
+    for number, source in enumerate((log, out)):
+        again = only(asked(replaying(str(source)), tmp_path / f"again{number}", problem, quick, strategy=strategy))
+        short = [[(a["answer"], a["step"], a["outcome"]) for a in attempts_of(each)] for each in (first, again)]
+        assert short[0] == short[1]
+
+
+def whole(log: EvalLog) -> EvalSample:
+    """The sample with all of its texts, as the viewer reads it."""
+    return only(read_eval_log(log.location, resolve_attachments=True))
+
+
+def test_the_viewer_shows_a_verdict_for_each_attempt(tmp_path: Path, problem: str, quick: str) -> None:
+    model = by_turn(fenced(WRONG), "No.", fenced(RIGHT))
+    sample = whole(asked(model, tmp_path, problem, quick, strategy="refine,turns=3"))
+    spans = [event.name for event in sample.events if event.event == "span_begin" and event.type == "attempt"]
+    assert spans == [f"attempt {number}" for number in range(1, 5)]
+    shown = [str(event.data) for event in sample.events if event.event == "info" and event.source == "kernelgauge"]
+    assert "**wrong_value**" in shown[0] and "**refused**" in shown[1] and "**passed**" in shown[2]
+
+
+def test_feedback_reaches_the_model(tmp_path: Path, problem: str, quick: str) -> None:
+    model = by_turn(fenced(RAISES), fenced(WRONG), fenced(RIGHT))
+    sample = only(asked(model, tmp_path, problem, quick, strategy="refine,turns=3"))
+    said = [message.text for message in sample.messages if message.role == "user"]
+    assert "runtime_error" in said[1] and ">    6 |" in said[1] and "nope" in said[1]
+    assert "wrong_value" in said[2] and "The output is the right output plus 1." in said[2]
+
+
+def test_the_profile_is_told_where_it_is_asked_for(tmp_path: Path, problem: str, quick: str) -> None:
+    out = tmp_path / "run"
+    faster = RIGHT.replace("x.clamp(min=0) * 2 + 1", "x.clamp(min=0).mul(2).add(1)")
+    sample = whole(
+        asked(
+            by_turn(fenced(RIGHT), fenced(faster)),
+            tmp_path / "logs",
+            problem,
+            quick,
+            strategy="refine,turns=2,feedback=G+E+P",
+            out=str(out),
+        )
+    )
+    (first, _) = sorted(Run.read(out).attempts(), key=lambda record: record.number)
+    assert "aten::clamp" in first.attempt.profile
+    last = [event for event in sample.events if event.event == "model"][-1]
+    assert "aten::clamp" in last.input[-1].text and "Where its time goes" in last.input[-1].text
+
+
+def test_what_cannot_run_here_is_told_as_a_refusal(tmp_path: Path, problem: str, quick: str) -> None:
+    elsewhere = "from torch.utils.cpp_extension import load_inline\nModelNew = load_inline('k', cuda_sources='')\n"
+    task = {"strategy": "refine,turns=2,regenerations=1", "check_kernel": False}
+    sample = only(asked(by_turn(fenced(elsewhere), fenced(RIGHT)), tmp_path, problem, quick, **task))
+    assert "only on cuda" in sample.messages[2].text and verdict_in(sample)["outcome"] == "passed"
+
+
+def test_equal_prompts_are_asked_each_for_itself_even_with_a_cache(
+    tmp_path: Path, problem: str, quick: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "cache"))
+    given = {"device": "cpu", "backend": "torch", "protocol": quick, "measure_performance": False}
+    model = by_turn(fenced(RIGHT), fenced(WRONG))
+    for _ in range(2):
+        made = kernelbench(problems=problem, strategy="sample,attempts=2", **given)  # type: ignore[arg-type]
+        (log,) = eval(made, model=model, cache=True, log_dir=str(tmp_path), display="none", log_level="error")
+        assert [each["outcome"] for each in attempts_of(only(log))] == ["passed", "wrong_value"]
+    assert [event.cache for event in only(log).events if event.event == "model"] == ["read", "read"]
+
+
+# ---------------------------------------------------------------- a strategy of one's own
+
+
+@dataclass(frozen=True)
+class UntilRight:
+    """Goes on from each answer that did not pass."""
+
+    judges: bool = True
+
+    def plan(self, history: Sequence[Attempt]) -> Sequence[Step]:
+        if not history:
+            return [Step()]
+        return [] if history[-1].passed or len(history) == 3 else [Step(after=len(history) - 1)]
+
+    def choose(self, history: Sequence[Attempt]) -> int:
+        return len(history) - 1
+
+
+@solver
+def until_right() -> Solver:
+    return driven(UntilRight(), Screen("torch", Templates()))
+
+
+def test_a_strategy_of_one_s_own_drives_the_same_solver(tmp_path: Path, problem: str, quick: str) -> None:
+    given = {"device": "cpu", "backend": "torch", "protocol": quick, "measure_performance": False}
+    made = kernelbench(problems=problem, **given)  # type: ignore[arg-type]
+    model = by_turn("No.", fenced(WRONG), fenced(RIGHT))
+    logs = eval(made, solver=until_right(), model=model, log_dir=str(tmp_path), display="none", log_level="error")
+    assert [each["outcome"] for each in attempts_of(only(logs[0]))] == [None, "wrong_value", "passed"]
+    sample = only(asked(model, tmp_path, problem, quick, strategy=f"{__name__}:UntilRight"))
+    assert len(attempts_of(sample)) == 3
+
+
+# ---------------------------------------------------------------- budgets
+
+
+@pytest.mark.parametrize(
+    ("budget", "calls"),
+    [("calls=3", 3), ("evaluations=2", 2), ("tokens=25", 3), ("seconds=0.000001", 1), ("calls=9,tokens=12", 1)],
+)
+def test_the_budget_of_a_sample_ends_its_search(
+    tmp_path: Path, problem: str, quick: str, budget: str, calls: int
+) -> None:
+    sources = [fenced(f"# {n}\n{WRONG}") for n in range(8)]
+    sample = only(asked(by_turn(*sources), tmp_path, problem, quick, strategy="refine,turns=6", budget=budget))
+    assert len(attempts_of(sample)) == calls
+    assert verdict_in(sample)["outcome"] == "wrong_value"
+
+
+def test_a_batch_is_no_larger_than_the_budget(tmp_path: Path, problem: str, quick: str) -> None:
+    model = by_turn(*(fenced(f"# {n}\n{RIGHT}") for n in range(8)))
+    sample = only(asked(model, tmp_path, problem, quick, strategy="sample,attempts=8", budget="calls=3"))
+    assert len(attempts_of(sample)) == 3
+
+
+def many(tmp_path: Path, count: int) -> str:
+    """Problems that differ, by their names."""
+    paths = [tmp_path / f"p{number}.py" for number in range(count)]
+    for number, path in enumerate(paths):
+        from factories import REFERENCE
+
+        path.write_text(REFERENCE.replace("* 2 + 1", f"* 2 + {number}"))
+    return ",".join(str(path) for path in paths)
+
+
+@pytest.mark.parametrize("limit", [{"budget_tokens": 40}, {"budget_usd": 0.4}])
+def test_the_budget_of_the_run_stops_it_and_a_larger_one_goes_on(
+    tmp_path: Path, quick: str, limit: dict[str, Any]
+) -> None:
+    """A call costs 12 tokens, and a token a cent."""
+    problems, out = many(tmp_path, 8), tmp_path / "run"
+    use_prices("10000,10000", "mockllm/model")
+    given = {"device": "cpu", "backend": "torch", "protocol": quick, "measure_performance": False, "out": str(out)}
+    calls = []
+
+    def output(messages: list[ChatMessage], *_: Any) -> ModelOutput:
+        calls.append(1)
+        made = ModelOutput.from_content("scripted", fenced(RIGHT))
+        made.usage = ModelUsage(input_tokens=7, output_tokens=5, total_tokens=12)
+        return made
+
+    def run(**task: Any) -> Any:
+        made = kernelbench(problems=problems, **given, **task)
+        (log,) = eval(
+            made,
+            model=get_model("mockllm/model", custom_outputs=output),
+            log_dir=str(tmp_path / "logs"),
+            display="none",
+            log_level="error",
+            max_samples=8,
+        )
+        close_judges()
+        assert log.status == "success", log.error
+        return [score_of(sample).reason for sample in log.samples or []]
+
+    reasons = run(**limit)
+    assert len(calls) in (3, 4), "at most one call beyond the budget"
+    assert reasons.count("out_of_budget") == 8 - len(calls)
+    assert len(Run.read(out).evaluations()) == len(calls)
+    before = len(calls)
+    assert run(**limit).count("out_of_budget") == 8 - before and len(calls) == before, "nothing is asked again"
+    assert "out_of_budget" not in run() and len(calls) == 8
+
+
+def test_a_search_that_ran_out_of_money_gives_its_best_and_goes_on_later(
+    tmp_path: Path, problem: str, quick: str
+) -> None:
+    out = tmp_path / "run"
+    model = by_turn(fenced(WRONG), fenced(RAISES), fenced(RIGHT))
+    task = {"strategy": "refine,turns=3", "out": str(out)}
+    first = only(asked(model, tmp_path / "logs", problem, quick, budget_tokens=20, **task))
+    assert verdict_in(first)["outcome"] == "wrong_value" and len(attempts_of(first)) == 2
+    close_judges()
+    second = only(asked(model, tmp_path / "logs", problem, quick, **task))
+    assert verdict_in(second)["outcome"] == "passed" and len(attempts_of(second)) == 3
+    assert sum(event.event == "model" for event in second.events) == 1
+    assert [record.outcome.value for record in Run.read(out).evaluations()] == ["wrong_value", "passed"]
+
+
+# ---------------------------------------------------------------- crashes
+
+
+@pytest.mark.parametrize(
+    "strategy", [pytest.param(each, marks=[pytest.mark.nightly] * (each != STRATEGIES[1])) for each in STRATEGIES]
+)
+def test_a_killed_run_does_not_pay_twice_for_an_answer(
+    tmp_path: Path, problem: str, quick: str, strategy: str
+) -> None:
+    """The process is killed at its third verdict; the answers are in a file that shrinks by what was said."""
+    gate, out, path = tmp_path / "gate", tmp_path / "run", tmp_path / "a.jsonl"
+    wait = f"import os, time\nwhile not os.path.exists({str(gate)!r}):\n    time.sleep(0.02)\n"
+    answers = [fenced(WRONG), fenced(RAISES), fenced(wait + RIGHT), fenced(WRONG + "# again\n")]
+    rows = [{"problem": problem, "answer": answer} for answer in answers]
+    rows.append({"problem": problem, "asks": "ideas", "answer": IDEAS})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = run_arguments(out, str(path), problem, quick, "--strategy", strategy, "--budget", "calls=5")
+    running = elsewhere(command)
+    while not (out.exists() and waiting(out)):
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.1)
+    os.killpg(running.pid, signal.SIGKILL)
+    running.communicate()
+    paid = {record.number: record.attempt.answer for record in Run.read(out).attempts()}
+    gate.touch()
+    done = command_here(*command)
+    assert done.returncode == 0, done.stderr
+    run = Run.read(out)
+    after = {record.number: record.attempt for record in run.attempts()}
+    assert {number: after[number].answer for number in paid} == paid
+    assert all(attempt.spent.calls == 1 for attempt in after.values())
+    (log,) = sorted((out / "inspect").glob("*.eval"))[-1:]
+    (sample,) = read_eval_log(str(log)).samples or []
+    assert sum(event.event == "model" for event in sample.events) == len(after) - len(paid)
+    (record,) = run.evaluations()
+    assert record.passed
+
+
+def waiting(out: Path) -> bool:
+    """Whether the answer that waits has come, and is the only one without a verdict."""
+    if not (out / "run.json").exists():
+        return False
+    found = [r.attempt for r in Run.read(out).attempts() if r.attempt.step.asks == "candidate"]
+    open_ones = [each for each in found if not each.refusal and each.evaluation is None]
+    return any("os.path.exists" in each.answer for each in open_ones)
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_run_takes_a_strategy_and_budgets(tmp_path: Path, problem: str, quick: str) -> None:
+    out, path = tmp_path / "run", tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps({"problem": problem, "answer": fenced(s)}) + "\n" for s in (WRONG, RIGHT)))
+    command = run_arguments(out, str(path), problem, quick, "--strategy", "refine,turns=2", "--budget", "calls=9")
+    done = command_here(*command)
+    assert done.returncode == 0, done.stderr
+    header = Run.read(out).header
+    assert header.generation is not None
+    assert header.generation.strategy == "refine,turns=2,feedback=G+E,regenerations=10"
+    assert header.generation.budget.calls == 9
+    other = command_here(*command, "--strategy", "tree")
+    assert other.returncode == 2 and "strategy" in other.stderr
+    for extra, said in (
+        (["--strategy", "anneal"], "unknown strategy"),
+        (["--budget", "calls=none"], "this is no budget"),
+        (["--budget-usd", "1"], "the price of this model is not known"),
+        (["--budget", "usd=1"], "the price of this model is not known"),
+    ):
+        wrong = command_here(*run_arguments(tmp_path / "other", str(path), problem, quick, *extra))
+        assert wrong.returncode == 2 and said in wrong.stderr and "Traceback" not in wrong.stderr
+        assert not (tmp_path / "other").exists()
+
+
+@pytest.fixture(autouse=True)
+def _closed_judges() -> Iterator[None]:
+    yield
+    close_judges()
