@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -31,8 +32,10 @@ def failing() -> Job:
     raise UsageError("no such problem")
 
 
-def queue(session: Session, places: int = 8, changed: Callable[[Load], None] = lambda _: None) -> EvaluationQueue:
-    return session.queue("cpu", 2, places, timed=False, changed=changed)
+def queue(
+    session: Session, places: int = 8, changed: Callable[[Load], None] = lambda _: None, jobs: int = 2
+) -> EvaluationQueue:
+    return session.queue("cpu", jobs, places, timed=False, changed=changed)
 
 
 def test_each_candidate_gets_its_own_verdict(session: Session) -> None:
@@ -55,7 +58,7 @@ def test_each_candidate_gets_its_own_verdict(session: Session) -> None:
 
 
 def test_a_full_queue_holds_back_who_submits(session: Session) -> None:
-    judging = queue(session, places=1)
+    judging = queue(session, places=1, jobs=1)
     with session.leases.exclusive("cpu"):  # nothing can be judged meanwhile
         judging.submit(task(session, HONEST.source))
         while judging.load.waiting:
@@ -68,6 +71,19 @@ def test_a_full_queue_holds_back_who_submits(session: Session) -> None:
         assert judging.load == Load(waiting=1, judging=1, stage="build and check")
     late.join(60)
     assert not late.is_alive()
+    judging.close()
+
+
+def test_a_candidate_that_hangs_keeps_no_other_from_its_verdict(session: Session, tmp_path: Path) -> None:
+    wait = f"import os, time\nwhile not os.path.exists({str(tmp_path / 'gate')!r}):\n    time.sleep(0.05)\n"
+    judging = queue(session)
+    hanging = judging.submit(task(session, wait + HONEST.source))
+    while not judging.load.judging:
+        time.sleep(0.01)
+    quicker = judging.submit(task(session, HONEST.source, 1))
+    result = quicker.result(session.settings.limits.load_seconds).result
+    assert isinstance(result, Job) and result.record().passed
+    assert not hanging.done()
     judging.close()
 
 

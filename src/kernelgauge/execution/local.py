@@ -2,7 +2,8 @@
 
 On a CPU, work goes in waves. A wave's candidates are generated, built and checked by several threads under a shared
 lease; then the CPU is leased alone, and the wave's survivors are timed one after the other, while nothing else of
-ours runs there. So the number of jobs changes how long a run takes, not what it measures.
+ours runs there. So the number of jobs changes how long a run takes, not what it measures. What arrives while a thread
+of a wave has nothing to do joins it: one candidate that hangs keeps no other from its verdict.
 
 On a GPU nothing waits for a wave: while each device judges one candidate under its own lease, the next ones are
 generated and built, at low priority, on cores that launch no kernels, in processes that see no device. A device may
@@ -115,7 +116,7 @@ class LocalExecutor:
             built: list[Done] = []
             on_gpu = self._devices != ["cpu"]
             stage("build" if on_gpu else "build and check")
-            for done in self._pooled(self._prepare, wave, self._jobs):
+            for done in self._prepared(wave, waiting):
                 if isinstance(done.result, Job) and (on_gpu or (self._timed and done.result.failure is None)):
                     built.append(done)
                 else:
@@ -123,6 +124,19 @@ class LocalExecutor:
             if built:
                 stage("check and time" if on_gpu else "time")
                 yield from self._pooled(self._judge, built, len(self._devices))
+
+    def _prepared(self, wave: Sequence[Task], waiting: Iterator[Task]) -> Iterator[Done]:
+        """A wave as it is built; what arrives while a thread has nothing to do joins it, up to its size."""
+        room = _AHEAD_PER_JOB * self._jobs - len(wave)
+        with ThreadPoolExecutor(self._jobs, thread_name_prefix="kernelgauge") as pool, self._ending(pool):
+            building = {pool.submit(self._prepare, task) for task in wave}
+            while building:
+                ended, building = wait(building, _LOOK_AGAIN_SECONDS, return_when=FIRST_COMPLETED)
+                idle = max(0, self._jobs - len(building))
+                arrived = list(islice(waiting, min(room, idle))) if building else []
+                room -= len(arrived)
+                building |= {pool.submit(self._prepare, task) for task in arrived}
+                yield from (future.result() for future in ended)
 
     def abandon(self) -> None:
         """End every process of evaluations under way: they end in errors of the machine, until `resume` or `run`."""
