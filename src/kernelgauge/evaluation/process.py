@@ -18,13 +18,11 @@ from kernelgauge.evaluation.channel import LARGEST_MESSAGE, Claim, parse_claim, 
 from kernelgauge.evaluation.handover import readable
 from kernelgauge.evaluation.launcher import Role, Zygote, fork_request
 from kernelgauge.evaluation.scratch import delete
-from kernelgauge.evaluation.stillness import Running
+from kernelgauge.evaluation.stillness import Running, ran_since
 from kernelgauge.timing.cores import launch_cores, off
 
 _SETUP_SECONDS = 60.0
 _LOG_BYTES = 32 * 1024
-# Processor time of a stopped worker: it has none, but on a busy machine a thread may take some to stop.
-_RAN_MS = 0.2
 # As long as a core is not needed elsewhere: longer calls are not hurt by the time it takes to be woken.
 _SPIN_SECONDS = 0.02
 _LAST = 10
@@ -203,11 +201,7 @@ class WorkerProcess:
         """In words, if the worker or anything it has started has run since `freeze`; empty if nothing has."""
         if not self._frozen or self._still.processes < 0:
             return ""
-        now = self._ask_holder(b"tell")
-        used = max(now.used_ns - self._still.used_ns, 0) / 1e6
-        if used <= _RAN_MS and now.awake <= 0:
-            return ""
-        return f"{used:.3g} ms of processor time, {now.awake} threads awake"
+        return ran_since(self._still, lambda: self._ask_holder(b"tell"))
 
     def _ask_holder(self, order: bytes) -> Running:
         """What the processes of the worker's namespace do."""

@@ -11,7 +11,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,10 @@ from pathlib import Path
 _CPUCLOCK_SCHED = 2
 # On a busy machine a thread may have to wait for a core even to stop.
 _SETTLE_SECONDS = 2.0
+# Processor time of those that are stopped: they have none, but on a busy machine a thread may take some to stop.
+_RAN_MS = 0.2
+# In which the clock learns of a thread that runs: at every tick of the kernel, which are 10 ms apart at the most.
+_TICKS_SECONDS = 0.05
 # Of /proc/PID/stat: running or waiting for a core, sleeping, being woken.
 _AWAKE = (b"R", b"S", b"W")
 
@@ -67,6 +71,26 @@ def stop_others() -> Running:
     while (found.awake > 0 or found != before) and time.monotonic() < deadline:
         before, found = found, running()
     return found
+
+
+def ran_since(still: Running, look: Callable[[], Running]) -> str:
+    """In words, if anything has run since all was as `still` says; empty if nothing has.
+
+    A thread that is awake need not run: on a busy machine it may still wait for a core to stop on. Whether it does is
+    seen by the clock.
+
+    Args:
+        look: what they do now.
+    """
+    deadline = time.monotonic() + _TICKS_SECONDS
+    while True:
+        now = look()
+        used = max(now.used_ns - still.used_ns, 0) / 1e6
+        if used > _RAN_MS:
+            return f"{used:.3g} ms of processor time, {now.awake} threads awake"
+        if now.awake <= 0 or time.monotonic() > deadline:
+            return ""
+        time.sleep(_TICKS_SECONDS / 10)
 
 
 def _others() -> Iterator[int]:

@@ -1,0 +1,64 @@
+"""Whether what was stopped has stayed so: a thread that waits for a core is not one that runs."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+
+import pytest
+
+from kernelgauge.evaluation.stillness import Running, ran_since
+
+STOPPED = Running(processes=1, awake=0, used_ns=5_000_000)
+
+
+def test_nothing_has_run_where_all_sleep() -> None:
+    assert ran_since(STOPPED, lambda: STOPPED) == ""
+
+
+def test_a_thread_that_waits_for_a_core_has_not_run() -> None:
+    assert ran_since(STOPPED, lambda: Running(1, 1, 5_000_000)) == ""
+
+
+def test_a_thread_whose_time_is_not_counted_yet_is_found_at_the_next_tick() -> None:
+    later = itertools.chain([Running(1, 1, 5_000_000)], itertools.repeat(Running(1, 1, 9_000_000)))
+    assert ran_since(STOPPED, lambda: next(later)) == "4 ms of processor time, 1 threads awake"
+
+
+def test_what_ran_and_sleeps_again_is_found() -> None:
+    assert ran_since(STOPPED, lambda: Running(1, 0, 6_000_000)).startswith("1 ms")
+
+
+def test_nobody_to_ask_is_no_finding() -> None:
+    assert ran_since(STOPPED, Running) == ""
+
+
+# Stops all others as the first process of its namespace, starves or wakes one of them, and looks.
+INSIDE = """
+import os, signal, sys, time
+from kernelgauge.evaluation.stillness import ran_since, running, stop_others
+
+child = os.fork()
+if not child:
+    while True:
+        pass
+time.sleep(0.2)
+still = stop_others()
+assert (still.processes, still.awake) == (1, 0), still
+assert ran_since(still, running) == ""
+os.kill(child, signal.SIGCONT)
+print(ran_since(still, running))
+os.kill(child, signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a process namespace of its own needs root here")
+def test_a_process_that_goes_on_is_found_by_the_real_clock() -> None:
+    command = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", INSIDE]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if "unshare" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    assert "ms of processor time" in done.stdout
