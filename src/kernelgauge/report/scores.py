@@ -13,8 +13,8 @@ from kernelgauge.report.estimators import geometric_mean, pass_at_k, wilson
 from kernelgauge.report.rebased import STRONGEST, rebased
 from kernelgauge.report.spending import Spending, spending
 from kernelgauge.report.suite import KnownWeak, tags_of, weakness_of
+from kernelgauge.report.tables import Records
 from kernelgauge.schema import Environment, Evaluation, NoCandidate, Record, RunHeader, Spent, TooLarge, suite_of
-from kernelgauge.store import Run
 
 THRESHOLDS = {"0": 0.0, "0.5": 0.5, "0.8": 0.8, "1": 1.0, "1.5": 1.5, "2": 2.0}
 """The values of p that are reported, by the text that names them in JSON."""
@@ -155,7 +155,7 @@ def score(
     )
 
 
-def score_run(run: Run, baseline: str = STRONGEST) -> Scores:
+def score_run(run: Records, baseline: str = STRONGEST) -> Scores:
     """The scores of a run folder as it is now. Raises StoreError if it cannot be read."""
     warnings = (run.torn,) if run.torn else ()
     return score(run.evaluations(), run.skips(), run.header, warnings, baseline, run.too_large(), run.spent())
