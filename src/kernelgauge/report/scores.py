@@ -9,6 +9,7 @@ from typing import Any
 
 from kernelgauge.problems.suites import BUILT_IN
 from kernelgauge.report.answers import Answers, Success, by_interval, by_point, counting, gather, natural
+from kernelgauge.report.effort import Effort, effort
 from kernelgauge.report.estimators import geometric_mean, pass_at_k, wilson
 from kernelgauge.report.rebased import STRONGEST, rebased
 from kernelgauge.report.spending import Spending, spending
@@ -109,6 +110,8 @@ class Scores(Record):
     no_candidates: tuple[NoCandidate, ...]
     spending: Spending | None
     """What the contestant was paid; None where it was no language model."""
+    effort: Effort | None
+    """What the evaluation itself cost; None where no record says so."""
     warnings: tuple[str, ...]
     """What a reader of the figures must know about their origin."""
     header: RunHeader | None
@@ -149,6 +152,7 @@ def score(
         problems=tuple(evaluation.summary() for evaluation in standing),
         no_candidates=tuple(skip for answers in gathered for skip in answers.skips),
         spending=spending(spent, counted) if spent else None,
+        effort=effort(standing),
         warnings=(*warnings, *_differences(standing)),
         header=header,
         environment=newest.environment if newest else None,
