@@ -52,7 +52,21 @@ FIELDS = {
     *("problem", "backend", "protocol", "sizes", "device", "outcome", "reason", "speedup", "speedup_interval"),
     *("reference_ms", "candidate_ms", "rules"),
 }
-VERBS = ("eval", "profile", "run", "reeval", "report", "doctor", "build", "guide", "prompt", "baseline", "problems")
+VERBS = (
+    "eval",
+    "profile",
+    "run",
+    "reeval",
+    "report",
+    "compare",
+    "export",
+    "doctor",
+    "build",
+    "guide",
+    "prompt",
+    "baseline",
+    "problems",
+)
 SMALL = "--sizes small --device cpu"
 
 

@@ -1,34 +1,29 @@
-"""Scores against numbers worked by hand; the page in a real browser, with strings that want to be code."""
+"""Scores against numbers worked by hand, and their tables."""
 
 from __future__ import annotations
 
 import io
 import json
 import math
-import re
-import shutil
-import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from factories import make_answer, make_environment, make_evaluation, make_header, make_run
 from rich.console import Console
 
-from kernelgauge.errors import StoreError
 from kernelgauge.report import Scores, fast_p, score, score_run
 from kernelgauge.report.answers import by_point
 from kernelgauge.report.curves import curves
+from kernelgauge.report.effort import duration, effort, in_words
 from kernelgauge.report.estimators import geometric_mean, pass_at_k, wilson
-from kernelgauge.report.html import bar, render_html, write_html
-from kernelgauge.report.payload import embed
+from kernelgauge.report.flow import STEPS, flow, refusals
+from kernelgauge.report.html import bar, write_html
+from kernelgauge.report.published import LEVELS, beside, published
 from kernelgauge.report.terminal import show
-from kernelgauge.schema import Attempt, AttemptRecord, Evaluation, NoCandidate, Spent
+from kernelgauge.schema import Attempt, AttemptRecord, Evaluation, NoCandidate, Outcome, Spent
 from kernelgauge.store import Run
-
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
-needs_browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is on PATH")
-
-EVIL = "</script><script>document.title='owned'</script><img src=x onerror=document.title='owned'><!--<script>"
 
 FIVE = [
     make_evaluation("1/1", 2.5),
@@ -258,114 +253,95 @@ def test_the_terminal_prints_markup_in_names_as_text() -> None:
     assert "[red]no[/red] 1" in shown(score([make_evaluation("1/1", outcome="rejected", rule="[red]no[/red]")]))
 
 
-# The page
+# Where candidates are lost, and what it cost
 
 
-def open_page(page: Path, anchor: str = "", virtual_time: bool = True) -> str:
-    """The page's DOM after its scripts ran in headless Chromium; fails on any console message."""
-    assert BROWSER is not None
-    profile = page.parent / "profile"
-    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
-    command += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
-    command += [f"--user-data-dir={profile}", "--enable-logging=stderr"]
-    if virtual_time:
-        command.append("--virtual-time-budget=3000")
-    command += ["--dump-dom", page.as_uri() + anchor]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    shutil.rmtree(profile, ignore_errors=True)
-    assert "CONSOLE" not in done.stderr, done.stderr
-    return done.stdout
+def test_every_candidate_is_left_or_lost_at_one_step() -> None:
+    skips = [NoCandidate(problem="2/3", contestant="folder:answers", reason="refused")]
+    steps = flow(score([*FIVE, make_evaluation("1/9", None)], skips).overall)
+    assert [(step.name, step.left) for step in steps] == [
+        *(("answered", 6), ("admitted", 5), ("built", 5), ("ran", 5), ("right", 4), ("faster", 1)),
+    ]
+    assert [(loss.why, loss.candidates) for step in steps for loss in step.lost] == [
+        *(("no_candidate", 1), ("rejected", 1), ("wrong_value", 1), ("untimed", 1), ("slower", 1), ("tie", 1)),
+    ]
+    assert all(step.left == 0 for step in flow(score([]).overall))
 
 
-def rendered(evaluations: list[Evaluation], path: Path, source: str = "class ModelNew: ...\n") -> Path:
-    page = render_html(score(evaluations, header=make_header()), evaluations, lambda digest: source)
-    path.write_text(page, encoding="utf-8")
-    return path
+def test_every_outcome_ends_a_step() -> None:
+    ends = {end for ends in STEPS.values() for end in ends}
+    assert ends == {outcome.value for outcome in Outcome} - {"passed"} | {"no_candidate", "untimed", "slower", "tie"}
 
 
-def test_embedded_json_cannot_leave_its_element() -> None:
-    text = embed({"a": EVIL, "b": math.inf, "c": "\u2028é"})
-    assert not set("<>&") & set(text)
-    assert json.loads(text) == {"a": EVIL, "b": None, "c": "\u2028é"}
+def test_refusals_are_told_by_class() -> None:
+    found = refusals({"torch_compile": 2, "late_output": 4, "input_mutated": 1, "no_own_kernel": 1})
+    assert found == {
+        "against the clock": {"late_output": 4},
+        "no kernel of its own": {"torch_compile": 2, "no_own_kernel": 1},
+        "against the rules of a call": {"input_mutated": 1},
+    }
 
 
-def test_the_page_needs_nothing_from_outside(tmp_path: Path) -> None:
-    page = rendered(FIVE, tmp_path / "report.html").read_text()
-    without_namespace = page.replace("http://www.w3.org/2000/svg", "")
-    assert not re.search(r"https?://|//cdn|@import|url\(|<link[^>]+stylesheet", without_namespace)
-    assert "default-src 'none'" in page
+def test_effort_against_a_worked_example() -> None:
+    begun = datetime(2026, 11, 22, tzinfo=UTC)
+    records = [
+        make_evaluation(
+            f"1/{n}", seconds={"build": 6.0, "check": float(n)}, created=begun + timedelta(seconds=20 * n)
+        )
+        for n in range(1, 4)
+    ]
+    copied = records[0].model_copy(update={"id": "0" * 32, "sample": 1})
+    found = effort([*records, copied, make_evaluation("1/9", seconds={})])
+    assert found is not None
+    assert (found.candidates, found.seconds, found.per_hour) == (3, 24.0, 450.0)
+    assert (found.clock_seconds, found.clock_per_hour) == (40.0, 180.0)
+    build, check = found.stages
+    assert (build.name, build.share, build.median) == ("build", 0.75, 6.0)
+    assert (check.total, check.median, check.p95) == (6.0, 2.0, pytest.approx(2.9))
+    assert effort([]) is None
+    assert "450 an hour (build 75 %, check 25 %); 180 an hour by the clock" in in_words(found)
 
 
-def test_a_run_is_written_with_its_sources_and_references(tmp_path: Path) -> None:
-    with Run.create(tmp_path / "run", make_header()) as run:
-        run.append(*make_answer("1/1", source="# the answer\n"))
-    page = tmp_path / "report.html"
-    found = write_html(Run.read(tmp_path / "run"), page, {"1/1": "# the reference\n"})
-    assert found.overall.problems == 1
-    assert "# the answer" in page.read_text() and "# the reference" in page.read_text()
-    with pytest.raises(StoreError, match="cannot be"):
-        write_html(Run.read(tmp_path / "run"), tmp_path / "report.html" / "below.html")
+@pytest.mark.parametrize(
+    "seconds, said", [(0.0123, "0.0123 s"), (48, "48 s"), (720, "12 min"), (12000, "3 h 20 min")]
+)
+def test_durations_in_words(seconds: float, said: str) -> None:
+    assert duration(seconds) == said
 
 
-@needs_browser
-def test_the_rows_appear_and_a_linked_problem_is_open(tmp_path: Path) -> None:
-    page = rendered(FIVE, tmp_path / "report.html", source="import torch  # a comment\n")
-    dom = open_page(page, "#1/2", virtual_time=False)
-    assert dom.count('<tr class="row">') == 5
-    assert dom.count('class="open" aria-expanded="true"') == 1
-    assert "Correct; as fast as the reference, as far as can be told" in dom
-    assert '<span class="h-k">import</span>' in dom and '<span class="h-c"># a comment</span>' in dom
-    assert 'class="median"' in dom and 'class="line all c-all"' in dom
+# Published figures
 
 
-@needs_browser
-@pytest.mark.parametrize("evaluations", [[], FIVE[3:]], ids=["empty", "only failures"])
-def test_a_page_without_speeds_opens_too(tmp_path: Path, evaluations: list[Evaluation]) -> None:
-    dom = open_page(rendered(evaluations, tmp_path / "report.html"))
-    assert "No correct candidate has been timed." in dom
-    assert dom.count('<tr class="row">') == len(evaluations)
+def test_published_figures_come_with_what_differs() -> None:
+    h100 = make_environment(gpu="NVIDIA H100 80GB HBM3")
+    header = make_header(protocol="v0.1", math="torch")
+    found = beside(score([make_evaluation("1/1", 1.02, spread=0.05, environment=h100)], header=header))
+    assert not isinstance(found, str)
+    assert found.own.fast_1 == {"1": 100.0}, "by the point rule, as those figures are"
+    assert found.whole == {"1": "1 of 100"}
+    assert found.sets[0].set.title.startswith("KernelBench v0.1 leaderboard") and not found.sets[0].other
+    paper = next(each for each in found.sets if each.set.source == "arXiv 2502.10517")
+    assert paper.other >= {"gpu", "protocol", "sizes"}
 
 
-@needs_browser
-def test_what_a_contestant_writes_never_runs(tmp_path: Path) -> None:
-    hostile = make_evaluation(
-        "1/1",
-        outcome="rejected",
-        reason=EVIL,
-        rule=EVIL,
-        problem_name=EVIL,
-        backend=EVIL,
-        contestant=EVIL,
-        log=EVIL,
-        notes=(EVIL,),
-        seconds={EVIL: 1.0},
-        environment=make_environment(gpu=EVIL),
-    )
-    weak = make_evaluation(EVIL, 2.0, trivial=(EVIL,), level=None)
-    found = score(
-        [hostile, weak],
-        [NoCandidate(problem=EVIL + "2", contestant="folder:answers", reason=EVIL)],
-        make_header(contestant=EVIL),
-    )
-    page = tmp_path / "report.html"
-    page.write_text(render_html(found, [hostile, weak], lambda digest: EVIL, {"1/1": EVIL}), encoding="utf-8")
-    dom = open_page(page, "#1/1")
-    assert "<img" not in dom
-    assert "<title>owned" not in dom
-    assert dom.count("<script") == 4
-    assert dom.count('<tr class="row">') == 3
-    assert "Rejected: &lt;/script&gt;" in dom
+@pytest.mark.parametrize(
+    "changes, said",
+    [
+        ({"device": "cpu"}, "on a CPU"),
+        ({"sizes": "medium"}, "at medium sizes"),
+        ({"problems": ("mine:1/1",)}, "levels 1 to 3"),
+    ],
+)
+def test_where_nothing_is_comparable_it_says_so(changes: dict[str, Any], said: str) -> None:
+    found = beside(score([make_evaluation("1/1")], header=make_header(**changes)))
+    assert isinstance(found, str) and said in found
 
 
-@needs_browser
-def test_5000_evaluations_open_in_two_seconds(tmp_path: Path) -> None:
-    run = make_run(5000)
-    sources = {candidate.digest: candidate.source for _, candidate in run}
-    evaluations = [evaluation for evaluation, _ in run]
-    page = tmp_path / "report.html"
-    page.write_text(render_html(score(evaluations), evaluations, sources.get), encoding="utf-8")
-    dom = open_page(page, virtual_time=False)
-    ready = re.search(r'data-ready="(\d+)"', dom)
-    assert ready is not None and int(ready[1]) < 2000
-    assert dom.count('<tr class="row">') == 200
-    assert "200 shown of 5000 candidates" in dom
+def test_published_figures_are_percent_of_known_levels() -> None:
+    for each in published():
+        for row in each.rows:
+            assert row.fast_0 or row.fast_1
+            for level, share in [*row.fast_0.items(), *row.fast_1.items()]:
+                assert level in (*LEVELS, "all") and 0 <= share <= 100
+            for level in row.fast_0.keys() & row.fast_1.keys():
+                assert row.fast_1[level] <= row.fast_0[level]

@@ -14,8 +14,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from kernelgauge.errors import KernelgaugeError, MachineError
     from kernelgauge.problems.loader import load_problem
+    from kernelgauge.report.sources import load
     from kernelgauge.schema import Candidate, Evaluation, Outcome, Problem
-    from kernelgauge.session import Session, evaluate, load
+    from kernelgauge.session import Session, evaluate
 
 # Imported on first use: `import kernelgauge` must cost next to nothing and never bring torch.
 _HOMES = {
@@ -27,7 +28,7 @@ _HOMES = {
     "MachineError": "kernelgauge.errors",
     "Session": "kernelgauge.session",
     "evaluate": "kernelgauge.session",
-    "load": "kernelgauge.session",
+    "load": "kernelgauge.report.sources",
     "load_problem": "kernelgauge.problems.loader",
 }
 

@@ -385,10 +385,3 @@ def evaluate(
     return default_session().evaluate(
         problem, source, backend=backend, sizes=sizes, protocol=protocol, device=device, timed=timed, rules=rules
     )
-
-
-def load(run: str | Path) -> Run:
-    """Open a run folder for reading; raises StoreError if it is none."""
-    from kernelgauge.store.run import Run
-
-    return Run.read(Path(run))

@@ -9,7 +9,20 @@ from typing import Annotated, Any
 import typer
 
 from kernelgauge import __version__
-from kernelgauge.cli import baseline, build, doctor, evaluate, problems, profile, prompt, report, run, selftest
+from kernelgauge.cli import (
+    baseline,
+    build,
+    compare,
+    doctor,
+    evaluate,
+    export,
+    problems,
+    profile,
+    prompt,
+    report,
+    run,
+    selftest,
+)
 from kernelgauge.errors import KernelgaugeError
 
 _INTERRUPTED = 130
@@ -44,6 +57,8 @@ app.command("profile")(profile.profile)
 app.command("run")(run.run)
 app.command("reeval")(run.reeval)
 app.command("report")(report.report)
+app.command("compare")(compare.compare)
+app.command("export")(export.export)
 app.command("doctor")(doctor.doctor)
 app.command("selftest")(selftest.selftest)
 app.command("build")(build.build)

@@ -11,15 +11,15 @@ from kernelgauge.cli.options import AsJson
 from kernelgauge.errors import UsageError
 
 if TYPE_CHECKING:
-    from kernelgauge.store.run import Run
+    from kernelgauge.report.tables import Records
 
 
-def _references(run: Run) -> dict[str, str]:
+def _references(run: Records) -> dict[str, str]:
     """The problems' texts as they were judged; without those that have gone or changed since."""
     from kernelgauge.errors import ProblemError
     from kernelgauge.problems.loader import load_problem, sizes_within
 
-    judged = {record.problem: record.problem_digest for record in run.latest()}
+    judged = {record.problem: record.problem_digest for record in run.evaluations()}
     found = {}
     for key in run.header.problems:
         try:
@@ -32,7 +32,7 @@ def _references(run: Run) -> dict[str, str]:
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(help="A run folder.")],
+    folder: Annotated[Path, typer.Argument(help="A run folder, or a log of Inspect.")],
     html: Annotated[Path | None, typer.Option("--html", help="Write one HTML file that opens offline.")] = None,
     baseline: Annotated[
         str, typer.Option("--baseline", help="Second table: over strongest, compile, compile-max-autotune, ...")
@@ -43,13 +43,13 @@ def report(
     from kernelgauge.report.html import write_html
     from kernelgauge.report.rebased import STRONGEST
     from kernelgauge.report.scores import score_run
+    from kernelgauge.report.sources import load
     from kernelgauge.report.terminal import show
     from kernelgauge.schema import MODES
-    from kernelgauge.store.run import Run
 
     if baseline not in (STRONGEST, *MODES):
         raise UsageError(f"unknown baseline {baseline!r}; there are {', '.join((STRONGEST, *MODES))}")
-    run = Run.read(folder)
+    run = load(folder)
     scores = score_run(run, baseline)
     if baseline != STRONGEST and scores.against is None:
         raise UsageError(

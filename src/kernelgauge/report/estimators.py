@@ -55,3 +55,20 @@ def geometric_mean(
         return math.exp(mean), None
     reach = float(stdtrit(len(logs) - 1, (1 + confidence) / 2)) * stdev(logs) / math.sqrt(len(logs))
     return math.exp(mean), (math.exp(mean - reach), math.exp(mean + reach))
+
+
+def matched_difference(gains: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Interval for the mean of `gains`, each the difference between two shares of one problem, from -1 to 1.
+
+    Agresti & Min (2005), "Simple improved confidence intervals for comparing matched proportions": half a pair is
+    added to each of the four cells before Wald's interval is taken. It holds for no difference at all, too.
+    """
+    if not gains:
+        return (-1.0, 1.0)
+    total = len(gains) + 2
+    centre = sum(gains) / total
+    # Two of the four half pairs differ, one each way; they add 1/2 + 1/2 to the squares.
+    variance = (sum(gain * gain for gain in gains) + 1 - sum(gains) ** 2 / total) / total**2
+    reach = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(variance)
+    mean = fmean(gains)
+    return (min(mean, max(-1.0, centre - reach)), max(mean, min(1.0, centre + reach)))

@@ -4,25 +4,48 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from kernelgauge.errors import StoreError
 from kernelgauge.report.answers import gather
+from kernelgauge.report.columns import kept
+from kernelgauge.report.effort import duration
+from kernelgauge.report.flow import flow, refusals
+from kernelgauge.report.packing import packed
 from kernelgauge.report.payload import SourceOf, payload
+from kernelgauge.report.profiles import Key, profiles
+from kernelgauge.report.published import CONDITIONS, LEVELS, beside
 from kernelgauge.report.scores import THRESHOLDS, Group, Scores, score_run
 from kernelgauge.report.spending import in_words
+from kernelgauge.report.tables import Records
 from kernelgauge.report.terminal import too_large_line
-from kernelgauge.schema import Evaluation
-from kernelgauge.store import Run
+from kernelgauge.schema import AttemptRecord, Evaluation, Profile
 from kernelgauge.store.disk import write_whole
+from kernelgauge.store.run import Answer
 
-SCRIPTS = ("dom.js", "charts.js", "highlight.js", "detail.js", "table.js", "page.js")
-"""In the order in which they are joined."""
+PARTS = (
+    "dom.js",
+    "unpack.js",
+    "charts.js",
+    "roofline.js",
+    "strips.js",
+    "attempts.js",
+    "highlight.js",
+    "diff.js",
+    "detail.js",
+)
+"""Scripts that only define things, in the order in which they are joined: other pages use them too."""
+
+SCRIPTS = (*PARTS, "table.js", "page.js")
+
+MOST_SOURCES = 12_000_000
+"""Bytes that packed sources may take: a page that is mailed should stay below 20 MB."""
 
 FAMILIES = {
     "passed": ("faster", "tie", "slower", "untimed"),
@@ -35,14 +58,15 @@ FAMILIES = {
 """Parts of the outcome bar in their order; a pass is split by its standing."""
 
 
-def write_html(run: Run, path: Path | str, references: Mapping[str, str] | None = None) -> Scores:
+def write_html(run: Records, path: Path | str, references: Mapping[str, str] | None = None) -> Scores:
     """Write the report of `run` to `path` and return its scores; `references` is source text by problem.
 
     Raises StoreError if the run cannot be read or `path` cannot be written.
     """
-    evaluations = run.evaluations()
-    found = score_run(run)
-    page = render_html(found, evaluations, lambda digest: _kept(run, digest), references)
+    evaluations, found = run.evaluations(), score_run(run)
+    page = render_html(
+        found, evaluations, lambda digest: kept(run, digest), references, profiles(run.path), run.attempts()
+    )
     write_whole(Path(path), page.encode())
     return found
 
@@ -52,8 +76,10 @@ def render_html(
     evaluations: Iterable[Evaluation],
     source_of: SourceOf,
     references: Mapping[str, str] | None = None,
+    profiles: Mapping[Key, Profile] | None = None,
+    attempts: Iterable[AttemptRecord] = (),
 ) -> str:
-    """The page for `scores`, which must come from these `evaluations`.
+    """The page for `scores`, which must come from these `evaluations`; `attempts` are what led to them.
 
     Everything a contestant wrote reaches the page as escaped text or as JSON data; a content security policy
     allows no script but ours, by its hash, and no connection at all.
@@ -61,23 +87,81 @@ def render_html(
     standing = [e for answers in gather(evaluations) for e in answers.evaluations]
     script = "\n".join(_template_file(name) for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{script}\n}})();'
+    groups = {**scores.levels, "all": scores.overall}
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
             scores=scores,
             tiles=tiles(scores.overall),
-            groups={**scores.levels, "all": scores.overall},
-            bars={name: bar(group) for name, group in {**scores.levels, "all": scores.overall}.items()},
+            groups=groups,
+            bars={name: bar(group) for name, group in groups.items()},
+            flow=flow(scores.overall),
+            refusals=refusals(scores.overall.rules),
+            published=beside(scores),
+            published_levels=LEVELS,
+            labels=CONDITIONS,
             thresholds=list(THRESHOLDS),
             spending=in_words(scores.spending) if scores.spending else "",
             too_large=too_large_line(scores) if scores.too_large else "",
+            headroom=_headroom(standing),
             style=Markup(_template_file("report.css")),
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-            data=payload(scores, standing, source_of, references or {}),
+            data=_data(scores, standing, source_of, references or {}, profiles or {}, list(attempts)),
         )
     )
+
+
+class Headroom(NamedTuple):
+    """Medians over the candidates that have a bound: the part of it that they and their references reach."""
+
+    share: float
+    reference: float
+
+
+def _headroom(standing: Sequence[Evaluation]) -> Headroom | None:
+    bounds = [e.bound for e in standing if e.bound]
+    return Headroom(median(b.share for b in bounds), median(1 / b.headroom for b in bounds)) if bounds else None
+
+
+def _data(
+    scores: Scores,
+    standing: Sequence[Evaluation],
+    source_of: SourceOf,
+    references: Mapping[str, str],
+    profiles: Mapping[Key, Profile],
+    attempts: Sequence[AttemptRecord],
+) -> dict[str, Markup]:
+    """The page's data, packed. Of too many sources each problem keeps those of its best and its last candidate."""
+    fastest: dict[str, Evaluation] = {}
+    for e in sorted(standing, key=lambda e: (e.passed, e.speedup or 0)):
+        fastest[e.problem] = e
+    last = {e.problem: e for e in standing}
+    best = {e.candidate_digest for e in fastest.values()}
+    data: dict[str, Markup] = {}
+    for digests in (None, best | {e.candidate_digest for e in last.values()}, best, set()):
+        kept = partial(_chosen, source_of, digests)
+        data = payload(scores, standing, kept, references, profiles, _histories(attempts, digests))
+        data["texts"] = packed(data["texts"])
+        if len(data["texts"]) <= MOST_SOURCES:
+            break
+    return data | {"details": packed(data["details"])}
+
+
+def _chosen(source_of: SourceOf, digests: set[str] | None, digest: str) -> str | None:
+    return source_of(digest) if digests is None or digest in digests else None
+
+
+def _histories(records: Sequence[AttemptRecord], digests: set[str] | None) -> dict[Answer, list[AttemptRecord]]:
+    """The attempts by problem and sample, in their order; without sources where only some digests are to be kept."""
+    found: dict[Answer, list[AttemptRecord]] = {}
+    for record in sorted(records, key=lambda record: record.number):
+        tried = record.attempt.evaluation
+        if digests is not None and not (tried and tried.candidate_digest in digests):
+            record = record.model_copy(update={"attempt": record.attempt.model_copy(update={"source": None})})
+        found.setdefault((record.problem, record.sample), []).append(record)
+    return found
 
 
 class Tile(NamedTuple):
@@ -124,13 +208,6 @@ def bar(group: Group) -> list[tuple[str, str, int]]:
     return [(family, name, counts[name]) for family, names in FAMILIES.items() for name in names if counts.get(name)]
 
 
-def _kept(run: Run, digest: str) -> str | None:
-    try:
-        return run.source(digest)
-    except StoreError:
-        return None
-
-
 def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share * 100:.1f}"
 
@@ -145,6 +222,7 @@ def _environment() -> Environment:
     )
     environment.filters["percent"] = _percent
     environment.filters["whole"] = lambda share: f"{share * 100:.0f}"
+    environment.filters["duration"] = duration
     environment.filters["words"] = lambda name: name.replace("_", " ")
     return environment
 

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from markupsafe import Markup
 
 from kernelgauge.report.answers import level_of
 from kernelgauge.report.curves import curves
+from kernelgauge.report.profiles import Key
 from kernelgauge.report.scores import Scores
-from kernelgauge.schema import Evaluation, NoCandidate, Timing, finite
+from kernelgauge.report.suite import tags_of
+from kernelgauge.schema import AttemptRecord, Evaluation, NoCandidate, Profile, Timing, finite
+from kernelgauge.store.run import Answer
+from kernelgauge.timing.profile_text import render
 
 DRAWN = 400
 """Raw samples drawn per side; more would be one black bar. The numbers beside the plot use all of them."""
+DRAWN_IN_ALL = 600_000
+FEWEST = 60
+"""In a run of thousands, fewer are drawn of each candidate: all together about `DRAWN_IN_ALL`."""
+LONGEST_LOG = 6000
+"""Characters of a log that are shown: its end, where compilers say what went wrong."""
 
 SourceOf = Callable[[str], str | None]
 """The source of a candidate by its digest; None if it was not kept."""
@@ -26,7 +36,10 @@ def embed(value: Any) -> Markup:
     `</script>` and `<!--` act wherever they appear in a script element, so `<`, `>` and `&` are written as
     escapes, which JSON reads back as the same text. Numbers that are not finite become null.
     """
-    text = json.dumps(finite(value), separators=(",", ":"), allow_nan=False)
+    try:
+        text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    except ValueError:  # an infinity, which few records hold: looking for it in all of them takes longer
+        text = json.dumps(finite(value), separators=(",", ":"), allow_nan=False)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)
@@ -38,20 +51,34 @@ def embed_lines(values: Iterable[Any]) -> Markup:
 
 
 def payload(
-    scores: Scores, evaluations: Sequence[Evaluation], source_of: SourceOf, references: Mapping[str, str]
+    scores: Scores,
+    evaluations: Sequence[Evaluation],
+    source_of: SourceOf,
+    references: Mapping[str, str],
+    profiles: Mapping[Key, Profile] | None = None,
+    attempts: Mapping[Answer, Sequence[AttemptRecord]] | None = None,
 ) -> dict[str, Markup]:
     """The data elements of the page by their id. Row i of `overview.rows` has line i of `details`.
 
-    `evaluations` are those that stand, in the order of `scores.problems`; `references` is source by problem.
+    `evaluations` are those that stand, in the order of `scores.problems`; `references` is source by problem;
+    `attempts` is what led to the answer of a problem and sample.
     """
     texts: dict[str, int] = {}
     places = {e: place for place, e in enumerate(dict.fromkeys(e.environment for e in evaluations))}
+    drawn = max(FEWEST, min(DRAWN, DRAWN_IN_ALL // (2 * len(evaluations) or 1)))
+    seen = profiles or {}
     details = [
-        _detail(e)
+        _detail(e, drawn)
         | {
             "environment": places[e.environment],
             "source": _place(texts, source_of(e.candidate_digest)),
             "original": _place(texts, references.get(e.problem)),
+            "history": [_tried(each, texts) for each in (attempts or {}).get((e.problem, e.sample), ())],
+            "profiles": [
+                render(seen[e.problem, digest])
+                for digest in (e.candidate_digest, None)
+                if (e.problem, digest) in seen
+            ],
         }
         for e in evaluations
     ]
@@ -63,9 +90,20 @@ def payload(
             *map(_missing, scores.no_candidates),
         ],
         "curves": {name: [(_short(p), _short(y)) for p, y in curve] for name, curve in found.items()},
+        "tags": {
+            problem: tags for problem in dict.fromkeys(e.problem for e in evaluations) if (tags := tags_of(problem))
+        },
+        "ridge": _ridge(evaluations),
         "environments": [environment.model_dump() for environment in places],
     }
     return {"overview": embed(overview), "details": embed_lines(details), "texts": embed_lines(texts)}
+
+
+def _ridge(evaluations: Sequence[Evaluation]) -> float | None:
+    """FLOPs a byte at which both parts of the bound take as long, as the median over problems that have both."""
+    works = {e.problem: e.bound for e in evaluations if e.bound and e.bound.bytes_ms and e.bound.flops_ms}
+    found = [b.work.intensity * b.bytes_ms / b.flops_ms for b in works.values() if b.work.intensity]
+    return _short(median(found)) if found else None
 
 
 def _row(evaluation: Evaluation, counts: bool) -> dict[str, Any]:
@@ -89,6 +127,14 @@ def _row(evaluation: Evaluation, counts: bool) -> dict[str, Any]:
             "reference": _short(timing.reference_ms),
             "candidate": _short(timing.candidate_ms),
         }
+    if bound := evaluation.bound:
+        intensity = bound.work.intensity
+        row |= {
+            "share": _short(bound.share),
+            "headroom": _short(bound.headroom),
+            "intensity": intensity and _short(intensity),
+            "binding": bound.binding,
+        }
     return row
 
 
@@ -105,8 +151,8 @@ def _missing(skip: NoCandidate) -> dict[str, Any]:
     }
 
 
-def _detail(evaluation: Evaluation) -> dict[str, Any]:
-    fields = {"rules", "rule", "route", "isolation", "notes", "trivial", "log", "seconds", "id", "device"}
+def _detail(evaluation: Evaluation, drawn: int) -> dict[str, Any]:
+    fields = {"rules", "rule", "route", "isolation", "notes", "trivial", "seconds", "id", "device", "bound"}
     return evaluation.model_dump(include=fields) | {
         "findings": [finding.model_dump() for finding in evaluation.findings],
         "protocol": f"{evaluation.protocol} ({evaluation.protocol_digest})",
@@ -114,27 +160,52 @@ def _detail(evaluation: Evaluation) -> dict[str, Any]:
         "contestant": evaluation.contestant,
         "created": evaluation.created.isoformat(sep=" ", timespec="seconds"),
         "trials": [trial.model_dump() for trial in evaluation.trials],
-        "timing": _timing(evaluation.timing) if evaluation.timing else None,
+        "timing": _timing(evaluation.timing, drawn) if evaluation.timing else None,
+        "over": [each.model_dump(include={"mode", "strongest", "speedup", "interval"}) for each in evaluation.over],
+        "log": evaluation.log[-LONGEST_LOG:],
         "memory": evaluation.gpu_memory.line if evaluation.gpu_memory else "",
     }
 
 
-def _timing(timing: Timing) -> dict[str, Any]:
+def _tried(record: AttemptRecord, texts: dict[str, int]) -> dict[str, Any]:
+    """One call to the contestant on the way to an answer."""
+    attempt, evaluation = record.attempt, record.attempt.evaluation
+    judged = evaluation.standing or evaluation.outcome.value if evaluation else None
+    said = "ideas" if attempt.step.asks == "ideas" else "refused" if attempt.refusal else "not_judged"
+    found: dict[str, Any] = {
+        "number": record.number,
+        "after": attempt.step.after,
+        "feedback": attempt.step.feedback if attempt.step.after is not None else "",
+        "state": judged or said,
+        "reason": evaluation.reason if evaluation else attempt.refusal or " ".join(attempt.ideas),
+        "source": _place(texts, attempt.source),
+        "digest": evaluation.candidate_digest if evaluation else None,
+        "tokens": attempt.spent.tokens,
+        "usd": attempt.spent.usd,
+    }
+    if evaluation and evaluation.timing:
+        low, high = evaluation.timing.interval
+        speeds = {"speedup": evaluation.timing.speedup, "low": low, "high": high}
+        found |= {name: _short(value) for name, value in speeds.items()} | {"standing": evaluation.standing}
+    return found
+
+
+def _timing(timing: Timing, drawn: int) -> dict[str, Any]:
     return {
         "clock": timing.clock,
         "confidence": timing.confidence,
         "overhead": _short(timing.overhead_ms),
         "stopped": timing.stopped,
         "counts": [len(timing.reference_samples_ms), len(timing.candidate_samples_ms)],
-        "reference": _thinned(timing.reference_samples_ms),
-        "candidate": _thinned(timing.candidate_samples_ms),
+        "reference": _thinned(timing.reference_samples_ms, drawn),
+        "candidate": _thinned(timing.candidate_samples_ms, drawn),
     }
 
 
-def _thinned(samples: Sequence[float]) -> list[float]:
-    """At most `DRAWN` samples, evenly spaced in their order, so that drift still shows."""
-    step = max(1.0, len(samples) / DRAWN)
-    return [_short(samples[int(i * step)]) for i in range(min(len(samples), DRAWN))]
+def _thinned(samples: Sequence[float], drawn: int) -> list[float]:
+    """At most `drawn` samples, evenly spaced in their order, so that drift still shows; four digits are a pixel."""
+    step = max(1.0, len(samples) / drawn)
+    return [float(f"{samples[int(i * step)]:.4g}") for i in range(min(len(samples), drawn))]
 
 
 def _place(texts: dict[str, int], text: str | None) -> int | None:

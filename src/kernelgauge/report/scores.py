@@ -9,12 +9,13 @@ from typing import Any
 
 from kernelgauge.problems.suites import BUILT_IN
 from kernelgauge.report.answers import Answers, Success, by_interval, by_point, counting, gather, natural
+from kernelgauge.report.effort import Effort, effort
 from kernelgauge.report.estimators import geometric_mean, pass_at_k, wilson
 from kernelgauge.report.rebased import STRONGEST, rebased
 from kernelgauge.report.spending import Spending, spending
 from kernelgauge.report.suite import KnownWeak, tags_of, weakness_of
+from kernelgauge.report.tables import Records
 from kernelgauge.schema import Environment, Evaluation, NoCandidate, Record, RunHeader, Spent, TooLarge, suite_of
-from kernelgauge.store import Run
 
 THRESHOLDS = {"0": 0.0, "0.5": 0.5, "0.8": 0.8, "1": 1.0, "1.5": 1.5, "2": 2.0}
 """The values of p that are reported, by the text that names them in JSON."""
@@ -109,6 +110,8 @@ class Scores(Record):
     no_candidates: tuple[NoCandidate, ...]
     spending: Spending | None
     """What the contestant was paid; None where it was no language model."""
+    effort: Effort | None
+    """What the evaluation itself cost; None where no record says so."""
     warnings: tuple[str, ...]
     """What a reader of the figures must know about their origin."""
     header: RunHeader | None
@@ -149,13 +152,14 @@ def score(
         problems=tuple(evaluation.summary() for evaluation in standing),
         no_candidates=tuple(skip for answers in gathered for skip in answers.skips),
         spending=spending(spent, counted) if spent else None,
+        effort=effort(standing),
         warnings=(*warnings, *_differences(standing)),
         header=header,
         environment=newest.environment if newest else None,
     )
 
 
-def score_run(run: Run, baseline: str = STRONGEST) -> Scores:
+def score_run(run: Records, baseline: str = STRONGEST) -> Scores:
     """The scores of a run folder as it is now. Raises StoreError if it cannot be read."""
     warnings = (run.torn,) if run.torn else ()
     return score(run.evaluations(), run.skips(), run.header, warnings, baseline, run.too_large(), run.spent())

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kernelgauge.report import scores
+from kernelgauge.report import effort, scores
 from kernelgauge.report.rebased import STRONGEST
 from kernelgauge.report.scores import THRESHOLDS, Scores
 from kernelgauge.report.spending import in_words
@@ -129,6 +129,8 @@ def _remarks(found: Scores) -> list[Text]:
     remarks = [Text(f"! {warning}", style="yellow") for warning in found.warnings]
     if found.spending:
         remarks.append(Text(in_words(found.spending)))
+    if found.effort:
+        remarks.append(Text(effort.in_words(found.effort), style="dim"))
     if found.left_out:
         named = _listed([f"{left.problem} ({', '.join(left.trivial)})" for left in found.left_out])
         remarks.append(Text(f"left out, since an answer that skips the work would pass: {named}"))

@@ -1,13 +1,6 @@
-// What an opened row shows. Details and sources are lines of JSON, parsed one at a time when somebody looks.
-const lineOf = (id) => {
-  let lines = null;
-  return (place) => {
-    lines ??= byId(id).textContent.split("\n");
-    return JSON.parse(lines[place]);
-  };
-};
-const detailAt = lineOf("details");
-const textAt = lineOf("texts");
+// What an opened row shows. Details and sources are read one at a time when somebody looks.
+const detailAt = linesOf("details");
+const textAt = linesOf("texts");
 
 function verdict(row) {
   if (row.outcome !== "passed") {
@@ -34,13 +27,20 @@ function timingPart(row, timing) {
   return part;
 }
 
+function differs({ variant, difference }) {
+  const first = difference.first[0];
+  return [`${variant}: ${difference.wrong.toLocaleString("en")} elements of ${difference.shape.join(" × ")} are wrong`,
+    first ? `, the first at [${first.index.join(", ")}] is ${figure(first.got)} where ${figure(first.due)} is due` : "", difference.hints.length ? `; ${difference.hints.join("; ")}` : "", "."].join("");
+}
+
 function trialsPart(trials) {
   const head = ["Inputs", "Error", "Allowed", "Eager's own", "Worst element", ""].map((name) => make("th", { scope: "col" }, name));
   const lines = trials.map((trial) => make("tr", {}, make("td", {}, trial.variant),
     make("td", {}, trial.error === null ? "not comparable" : figure(trial.error)),
     ...[trial.allowed, trial.reference_error, trial.worst].map((value) => make("td", {}, figure(value))),
     make("td", { class: trial.agreed ? null : "bad" }, trial.agreed ? "agrees" : "differs")));
-  return titled("Checked calls", make("div", { class: "scroll" }, make("table", { class: "small" }, make("thead", {}, make("tr", {}, head)), make("tbody", {}, lines))));
+  const wrong = trials.filter((trial) => trial.difference).map((trial) => make("p", { class: "wrong" }, differs(trial)));
+  return titled("Checked calls", ...wrong, make("div", { class: "scroll" }, make("table", { class: "small" }, make("thead", {}, make("tr", {}, head)), make("tbody", {}, lines))));
 }
 
 function findingsPart(findings) {
@@ -56,13 +56,86 @@ function secondsPart(seconds) {
   return titled("Seconds by stage", pairs([...entries.map(([name, value]) => [words(name), value.toFixed(2)]), ["total", total.toFixed(2)]]));
 }
 
-function detailView(row, place, environments) {
-  const body = [make("p", { class: "verdict" }, verdict(row))];
-  if (row.outcome === "no_candidate") return body;
-  const detail = detailAt(place);
+function boundPart(bound) {
+  const work = bound.work, bytes = work.inputs + work.parameters + work.outputs;
+  const meter = make("div", { class: "meter", role: "img", "aria-label": `candidate ${percent(bound.share)}, reference ${percent(1 / bound.headroom)}` },
+    make("i", { class: "candidate", style: `width:${Math.min(100, 100 * bound.share)}%` }), make("i", { class: "reference", style: `left:${Math.min(100, 100 / bound.headroom)}%` }));
+  return titled("Bound", meter, pairs([
+    ["candidate reaches", percent(bound.share)], ["reference", percent(1 / bound.headroom)],
+    ["at most", `${times(bound.headroom)} over the reference`], ["least time", `${figure(bound.bound_ms)} ms by ${bound.binding} (bytes ${figure(bound.bytes_ms)}, FLOPs ${figure(bound.flops_ms)})`],
+    ["work", `${large(bytes)}B${work.flops === null ? "" : `, ${large(work.flops)}FLOP in ${bound.rate}, ${figure(work.flops / bytes)} a byte`}`], ["peaks", bound.peaks], ["to review", bound.review],
+  ]));
+}
+
+function overPart(over) {
+  const lines = over.map((each) => make("tr", {}, make("td", {}, each.mode, each.strongest ? make("small", {}, " the strongest") : ""),
+    make("td", {}, times(each.speedup)), make("td", {}, `${figure(each.interval[0])} to ${figure(each.interval[1])}`)));
+  return titled("Over PyTorch", make("div", { class: "scroll" }, make("table", { class: "small" }, make("tbody", {}, lines))));
+}
+
+function attemptsPart(row, attempts, go) {
+  const place = make("div", { class: "chart" });
+  const part = titled(`Attempts at ${row.problem}`, place, make("small", {}, "In their order; the line is the fastest so far. Bars are intervals, marks below the axis failed."));
+  part.className = "full";
+  attemptsChart(place, attempts, row, (other) => other !== row && go(other));
+  return part;
+}
+
+// What led to this answer: every call to the contestant, with what it changed in the attempt it went on from.
+function historyPart(history, digest) {
+  const place = make("div", { class: "chart" }), panel = make("div", { class: "tried" });
+  const steps = history.map((each) => ({ ...each, sample: each.number }));
+  const chosen = steps.findLast((each) => each.digest === digest) ?? steps.at(-1);
+  const pick = make("select", {}, steps.map((each) => make("option", { value: each.number, selected: each === chosen }, `${each.number}: ${each.speedup ? `${times(each.speedup)} ` : ""}${words(each.state)}`)));
+  async function show(step) {
+    pick.value = step.number;
+    const parent = steps.find((each) => each.number === step.after);
+    const cost = `${step.tokens.toLocaleString("en")} tokens${step.usd === null ? "" : `, $${figure(step.usd)}`}`;
+    const said = [parent ? `Goes on from attempt ${parent.number}, with feedback ${step.feedback}` : "Asked afresh", cost, step.reason].filter(Boolean).join("; ");
+    const text = step.source === null ? null : await textAt(step.source), before = parent && parent.source !== null ? await textAt(parent.source) : null;
+    if (pick.value !== String(step.number)) return; // another was chosen while this one was unpacked
+    panel.replaceChildren(make("p", {}, `${said}.`), text === null ? "" : before !== null && before !== text ? diffView(before, text).view : step === chosen ? "" : sourceView(text));
+  }
+  pick.addEventListener("input", () => show(steps.find((each) => String(each.number) === pick.value)));
+  attemptsChart(place, steps, chosen, show);
+  show(chosen);
+  const part = titled("What led to this answer", place, make("p", { class: "filters" }, make("label", {}, "Attempt ", pick)), panel);
+  part.className = "full";
+  return part;
+}
+
+// Compared with the attempt before it: what was tried next.
+async function changePart(row, attempts, detail) {
+  const before = attempts[attempts.indexOf(row) - 1];
+  if (!before || detail.source === null || before.outcome === "no_candidate") return "";
+  const other = await detailAt(before.place);
+  if (other.source === null || other.source === detail.source) return "";
+  const found = diffView(await textAt(other.source), await textAt(detail.source));
+  return folded(`Changes since attempt ${before.sample} (${words(before.state)}): +${found.added} −${found.gone} lines`, false, found.view);
+}
+
+// Returns at once; what has to be unpacked follows. `attempts` are all rows of the problem, in their order.
+function detailView(row, place, environments, attempts = [row], go = () => {}) {
+  const body = make("div", {}, make("p", { class: "verdict" }, verdict(row)));
+  const several = attempts.length > 1;
+  if (row.outcome !== "no_candidate") {
+    const rest = make("div", { class: "rest", "aria-busy": "true" });
+    body.append(rest);
+    detailParts(row, place, environments, attempts, go).then((parts) => rest.replaceChildren(...parts), (error) => rest.replaceChildren(make("p", { class: "bad" }, `The details cannot be shown: ${error.message}.`)))
+      .finally(() => rest.removeAttribute("aria-busy"));
+  } else if (several) body.append(make("div", { class: "detail-grid" }, attemptsPart(row, attempts, go)));
+  return [body];
+}
+
+async function detailParts(row, place, environments, attempts, go) {
+  const detail = await detailAt(place);
   const grid = make("div", { class: "detail-grid" });
   if (detail.timing) grid.append(timingPart(row, detail.timing));
+  if (detail.history.length > 1) grid.append(historyPart(detail.history, detail.digest));
+  if (attempts.length > 1) grid.append(attemptsPart(row, attempts, go));
   grid.append(make("div", { class: "column" },
+    detail.bound ? boundPart(detail.bound) : "",
+    detail.over.length ? overPart(detail.over) : "",
     detail.findings.length ? findingsPart(detail.findings) : "",
     detail.trials.length ? trialsPart(detail.trials) : "",
     Object.keys(detail.seconds).length ? secondsPart(detail.seconds) : ""));
@@ -71,12 +144,15 @@ function detailView(row, place, environments) {
     ["protocol", detail.protocol], ["rules", detail.rules], ["parameters by", words(detail.route)], ["contestant", detail.contestant],
     ["sample", String(row.sample)], ["backend", row.backend], ["device", detail.device], ["isolation", detail.isolation.join(", ") || "none"], ["GPU memory", detail.memory], ["candidate", detail.digest], ["evaluated", detail.created],
   ])));
-  body.push(grid);
-  const source = detail.source === null ? make("p", {}, "The source was not stored with the run.") : sourceView(textAt(detail.source));
-  body.push(folded("Candidate source", true, source));
-  if (detail.original !== null) body.push(folded("Reference source", false, sourceView(textAt(detail.original))));
-  if (detail.log) body.push(folded("Log", row.outcome !== "passed", make("pre", { class: "log", tabindex: 0 }, detail.log)));
+  const source = detail.source === null ? make("p", {}, "The source is not in this page: it was not stored with the run, or left out to keep the page small.") : sourceView(await textAt(detail.source));
   const environment = Object.entries(environments[detail.environment]);
-  body.push(folded("Environment", false, pairs(environment.map(([name, value]) => [words(name), value === null ? "none" : String(value)]))));
-  return body;
+  return [
+    grid,
+    await changePart(row, attempts, detail),
+    folded("Candidate source", true, source),
+    detail.original === null ? "" : folded("Reference source", false, sourceView(await textAt(detail.original))),
+    detail.log ? folded("Log", row.outcome !== "passed", make("pre", { class: "log", tabindex: 0 }, detail.log)) : "",
+    ...detail.profiles.map((text) => folded(text.includes("profile of the reference") ? "Profile of the reference" : "Profile", false, make("pre", { class: "log plain", tabindex: 0 }, text))),
+    folded("Environment", false, pairs(environment.map(([name, value]) => [words(name), value === null ? "none" : String(value)]))),
+  ].filter((part) => part !== "");
 }

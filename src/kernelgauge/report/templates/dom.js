@@ -24,6 +24,11 @@ function figure(value) {
   if (size >= 100) return value.toFixed(0);
   return value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : size >= 0.1 ? 3 : 4);
 }
+// With the prefix of its power of a thousand, the unit to follow: 395 G.
+function large(value) {
+  const power = value ? Math.min(5, Math.max(0, Math.floor(Math.log10(value) / 3))) : 0;
+  return `${+(value / 1000 ** power).toPrecision(3)} ${["", "k", "M", "G", "T", "P"][power]}`;
+}
 const times = (value) => (value === undefined || value === null ? "" : `${value.toFixed(value < 10 ? 2 : 1)}×`);
 
 function median(values) {

@@ -14,6 +14,12 @@ function intervalMark(row) {
 function candidateTable(data) {
   const table = byId("rows"), body = table.tBodies[0];
   const rows = data.rows.map((row, place) => ({ ...row, place, state: row.standing ?? (row.outcome === "passed" ? "untimed" : row.outcome) }));
+  const problems = new Map();
+  for (const row of rows) {
+    if (!problems.has(row.problem)) problems.set(row.problem, []);
+    problems.get(row.problem).push(row);
+  }
+  for (const attempts of problems.values()) attempts.sort((a, b) => a.sample - b.sample);
   const several = rows.some((row) => row.sample > 0);
   for (const row of rows) row.words = `${row.problem} ${row.name} ${row.backend} ${row.reason} ${row.rule ?? ""} ${words(row.state)}`.toLowerCase();
   let sorting = { key: "problem", down: false }, matching = [], shown = 0;
@@ -26,6 +32,7 @@ function candidateTable(data) {
       make("td", { class: "state" }, make("i", { class: `o-${row.state}` }), said),
       make("td", { class: "number" }, times(row.speedup)),
       make("td", { class: "wide" }, row.speedup === undefined ? "" : intervalMark(row)),
+      make("td", { class: "number wide" }, row.share === undefined ? "" : `${(100 * row.share).toFixed(0)} %`),
       make("td", { class: "number wide" }, row.reference === undefined ? "" : figure(row.reference)),
       make("td", { class: "number wide" }, row.candidate === undefined ? "" : figure(row.candidate)));
     line.addEventListener("click", (event) => {
@@ -34,8 +41,8 @@ function candidateTable(data) {
       const opened = open.getAttribute("aria-expanded") === "true";
       open.setAttribute("aria-expanded", String(!opened));
       if (opened) return line.nextSibling.remove();
-      history.replaceState(null, "", `#${encodeURIComponent(row.problem)}`);
-      line.after(make("tr", {}, make("td", { class: "detail", colspan: 7 }, make("div", {}, detailView(row, row.place, data.environments)))));
+      history.replaceState(null, "", `#${anchorOf(row)}`);
+      line.after(make("tr", {}, make("td", { class: "detail", colspan: 8 }, make("div", {}, detailView(row, row.place, data.environments, problems.get(row.problem), go)))));
     });
     return line;
   }
@@ -59,12 +66,14 @@ function candidateTable(data) {
   }
 
   function refresh() {
-    const find = byId("find").value.trim().toLowerCase().split(/\s+/), level = byId("level").value, outcome = byId("outcome").value;
-    matching = rows.filter((row) => (!level || row.level === level) && (!outcome || row.state === outcome || row.outcome === outcome) && find.every((word) => row.words.includes(word))).sort(compare);
+    // A word in quotes is a problem's whole key: "1/2" does not mean 1/20.
+    const asked = byId("find").value.toLowerCase().match(/"[^"]*"|\S+/g) ?? [], keys = asked.filter((word) => word.length > 2 && word.startsWith('"') && word.endsWith('"')).map((word) => word.slice(1, -1));
+    const find = asked.filter((word) => !word.startsWith('"')), level = byId("level").value, outcome = byId("outcome").value;
+    matching = rows.filter((row) => (!level || row.level === level) && (!outcome || row.state === outcome || row.outcome === outcome) && find.every((word) => row.words.includes(word)) && keys.every((key) => row.problem.toLowerCase() === key)).sort(compare);
     body.replaceChildren();
     shown = 0;
     grow(PAGE);
-    if (!matching.length) body.append(make("tr", {}, make("td", { class: "empty", colspan: 7 }, rows.length ? "No candidate matches." : "No candidate has been judged.")));
+    if (!matching.length) body.append(make("tr", {}, make("td", { class: "empty", colspan: 8 }, rows.length ? "No candidate matches." : "No candidate has been judged.")));
   }
 
   for (const button of table.querySelectorAll("thead button")) {
@@ -77,17 +86,30 @@ function candidateTable(data) {
       refresh();
     });
   }
-  // report.html#1/23 shows that problem, opened: a link that a colleague can be sent.
-  function follow() {
-    const anchor = location.hash.slice(1);
-    const row = anchor && rows.find((candidate) => encodeURIComponent(candidate.problem) === anchor || candidate.problem === anchor);
-    if (!row) return;
-    byId("filters").reset();
-    refresh();
+  // report.html#1/23 shows that problem, #1/23~2 its sample 2, opened: a link that a colleague can be sent.
+  const anchorOf = (row) => encodeURIComponent(row.problem) + (row.sample ? `~${row.sample}` : "");
+  function go(row) {
+    // Far down in a long table, its problem alone: thousands of rows would first have to be made.
+    const at = matching.indexOf(row);
+    if (at < 0 || at >= shown + PAGE) {
+      byId("filters").reset();
+      byId("find").value = at < 0 && rows.length <= PAGE ? "" : `"${row.problem}"`;
+      refresh();
+    }
     grow(Math.max(0, matching.indexOf(row) + 1 - shown));
-    const line = body.rows[matching.indexOf(row)];
-    line.click();
+    const line = [...body.rows].filter((each) => each.className === "row")[matching.indexOf(row)];
+    const open = line.querySelector(".open");
+    if (open.getAttribute("aria-expanded") !== "true") open.click();
     line.scrollIntoView();
+    open.focus({ preventScroll: true });
+  }
+  function follow() {
+    if (location.hash.length < 2) return;
+    let anchor = location.hash.slice(1);
+    try { anchor = decodeURIComponent(anchor); } catch { /* a name that only looks like an escape */ }
+    const [, problem, sample] = anchor.match(/^(.*?)(?:~(\d+))?$/s);
+    const row = rows.find((each) => each.problem === problem && each.sample === Number(sample ?? each.sample)) ?? rows.find((each) => each.problem === anchor);
+    if (row) go(row);
   }
 
   const choices = (id, values) => byId(id).append(...[...new Set(values)].sort(numbers.compare).map((value) => make("option", { value }, words(value))));
@@ -97,8 +119,26 @@ function candidateTable(data) {
   byId("filters").addEventListener("input", refresh);
   byId("more").addEventListener("click", () => grow(PAGE));
   byId("every").addEventListener("click", () => grow(matching.length));
+  // Arrows go from row to row, / to the search field, Escape folds what is open.
+  body.addEventListener("keydown", (event) => {
+    const open = event.target.closest?.(".open"), step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (open && step) {
+      const all = [...body.querySelectorAll(".open")];
+      all[all.indexOf(open) + step]?.focus();
+      event.preventDefault();
+    } else if (event.key === "Escape") {
+      const line = event.target.closest("tr"), opened = (line?.className === "row" ? line : line?.previousSibling)?.querySelector('.open[aria-expanded="true"]');
+      opened?.click();
+      opened?.focus();
+    }
+  });
+  addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.target.closest?.("input, select, textarea")) return;
+    event.preventDefault();
+    byId("find").focus();
+  });
   addEventListener("beforeprint", () => grow(matching.length));
   addEventListener("hashchange", follow);
   refresh();
-  follow();
+  return { go: (row) => go(rows[row.place]), follow };
 }

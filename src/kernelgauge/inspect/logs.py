@@ -1,0 +1,129 @@
+"""A log of Inspect read as a run: the verdicts in its scores are the records that a run folder would hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from inspect_ai.log import EvalLog, EvalSample, read_eval_log
+
+from kernelgauge.errors import StoreError
+from kernelgauge.report.sources import Tabled
+from kernelgauge.schema import AttemptRecord, Candidate, Evaluation, NoCandidate, Record, RunHeader, Spent, TooLarge
+from kernelgauge.store import codec
+
+R = TypeVar("R", bound=Record)
+
+
+class LoggedRun(Tabled):
+    """The verdicts of one log, from `read`; sources are the answers that were judged."""
+
+    def __init__(self, path: Path, header: RunHeader, records: list[Record], sources: dict[str, str], spent: Spent):
+        self.path = path
+        self._spent = spent
+        self.header = header
+        self.torn: str | None = None
+        self._records = records
+        self._sources = sources
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The records of a log that kernelgauge's scorer wrote.
+
+        Raises StoreError if it cannot be read, or holds no verdict.
+        """
+        try:
+            log = read_eval_log(str(path))
+        except Exception as error:  # boundary: what Inspect raises for a file that is no log is not documented
+            raise StoreError(f"{path} is no log of Inspect that can be read: {error}") from error
+        records: list[Record] = []
+        sources: dict[str, str] = {}
+        for sample in log.samples or []:
+            found = _verdict(sample, path)
+            if found is None:
+                continue
+            record, answer = found
+            records.append(record)
+            if isinstance(record, Evaluation) and answer is not None:
+                candidate = Candidate(problem=record.problem, source=answer, backend=record.backend)
+                sources[candidate.digest] = answer
+        evaluations = [record for record in records if isinstance(record, Evaluation)]
+        if not evaluations:
+            raise StoreError(f"{path} holds no verdict of kernelgauge: its samples have no score with one")
+        spent = sum((_spent(sample) for sample in log.samples or []), Spent())
+        run = cls(path, _header(log, evaluations[-1]), records, sources, spent)
+        if log.status != "success":
+            run.torn = f"the log {path.name} is of a task that was {log.status}: samples may be missing"
+        return run
+
+    def evaluations(self) -> list[Evaluation]:
+        """The verdict of every sample that was judged."""
+        return self._of(Evaluation)
+
+    def skips(self) -> list[NoCandidate]:
+        """Every sample without a candidate."""
+        return self._of(NoCandidate)
+
+    def too_large(self) -> list[TooLarge]:
+        """Every problem that did not fit the device's memory."""
+        return self._of(TooLarge)
+
+    def attempts(self) -> list[AttemptRecord]:
+        """None: a log has them in short, and a run folder whole."""
+        return []
+
+    def spent(self) -> Spent:
+        """What all samples cost, as the solver said."""
+        return self._spent
+
+    def source(self, digest: str) -> str:
+        """The candidate's source. Raises StoreError if the log has not kept it."""
+        if digest not in self._sources:
+            raise StoreError(f"{self.path} holds no candidate {digest}")
+        return self._sources[digest]
+
+    def _of(self, kind: type[R]) -> list[R]:
+        return [record for record in self._records if isinstance(record, kind)]
+
+
+def _verdict(sample: EvalSample, path: Path) -> tuple[Record, str | None] | None:
+    """The last verdict about a sample, which may have been scored again, and the answer that it is about."""
+    for score in reversed((sample.scores or {}).values()):
+        said = (score.metadata or {}).get("verdict")
+        if isinstance(said, dict):
+            kind = Evaluation if "outcome" in said else TooLarge if "needed_gb" in said else NoCandidate
+            where = f"{path}, sample {sample.id}, epoch {sample.epoch}"
+            return codec.decode(json.dumps(_infinite(said)), kind, where), score.answer
+    return None
+
+
+def _spent(sample: EvalSample) -> Spent:
+    return Spent.model_validate(sample.store.get("spent") or {})
+
+
+def _infinite(said: dict[str, Any]) -> dict[str, Any]:
+    """Errors that were infinite: Inspect writes null for what JSON has no number for."""
+    trials = [
+        {name: "Infinity" if value is None and name in ("error", "worst") else value for name, value in trial.items()}
+        for trial in said.get("trials", ())
+    ]
+    return {**said, "trials": trials} if trials else said
+
+
+def _header(log: EvalLog, record: Evaluation) -> RunHeader:
+    """What a run folder's header would say, as far as the log and one of its verdicts know it."""
+    asked = log.eval.dataset.sample_ids or []
+    return RunHeader(
+        created=log.eval.created,  # type: ignore[arg-type]  # ISO text, which pydantic reads
+        kernelgauge=record.environment.kernelgauge,
+        contestant=log.eval.model,
+        problems=tuple(str(name) for name in asked),
+        sizes=record.sizes,
+        device=record.device,
+        protocol=record.protocol,
+        protocol_digest=record.protocol_digest,
+        math=record.math,
+        rules=record.rules,
+        samples=log.eval.config.epochs or 1,
+    )

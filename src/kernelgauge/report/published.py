@@ -1,0 +1,121 @@
+"""Figures that others have published, beside those of a run: with what they share and what they do not."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+from pydantic import Field
+
+from kernelgauge.report.scores import Group, Scores
+from kernelgauge.schema import Record
+
+LEVELS = {"1": 100, "2": 100, "3": 50}
+"""Problems of the levels that published figures are about."""
+
+CONDITIONS = {
+    "gpu": "GPU",
+    "protocol": "protocol",
+    "sizes": "sizes",
+    "math": "arithmetic",
+    "baseline": "over",
+    "attempts": "",
+}
+"""What a figure depends on, with the word before its value."""
+
+
+class PublishedRow(Record):
+    """What is stated of one contestant, in percent of problems; by level, and `all`."""
+
+    contestant: str
+    fast_0: dict[str, float] = Field(default_factory=dict)
+    fast_1: dict[str, float] = Field(default_factory=dict)
+
+
+class PublishedSet(Record):
+    """Figures of one source that were measured alike."""
+
+    title: str
+    source: str
+    date: str
+    gpu: str
+    protocol: str
+    sizes: str
+    math: str
+    baseline: str
+    attempts: str
+    rows: tuple[PublishedRow, ...]
+
+
+class Beside(NamedTuple):
+    """A published set as seen from a run."""
+
+    set: PublishedSet
+    conditions: tuple[tuple[str, str], ...]
+    """Name and value of each condition there."""
+    other: frozenset[str]
+    """Names of those that are otherwise in the run."""
+
+
+class Comparable(NamedTuple):
+    """The run's own figures by the rule that published ones follow, and the sets, those most alike first."""
+
+    own: PublishedRow
+    whole: dict[str, str]
+    """By level: how many of its problems the run has judged, where that is not all of them."""
+    sets: tuple[Beside, ...]
+
+
+@cache
+def published() -> tuple[PublishedSet, ...]:
+    """All that is known here."""
+    text = resources.files("kernelgauge.report").joinpath("published.json").read_text(encoding="utf-8")
+    return tuple(PublishedSet.model_validate(each) for each in json.loads(text)["sets"])
+
+
+def beside(scores: Scores) -> Comparable | str:
+    """The published figures for a reader of these scores; or a sentence why none can stand beside them."""
+    header = scores.header
+    judged = [level for level in LEVELS if level in scores.levels]
+    if header is None or not judged or header.suites:
+        return "Published figures are of levels 1 to 3 of KernelBench, so none stands beside this run."
+    if header.device == "cpu" or header.sizes != "full":
+        where = "on a CPU" if header.device == "cpu" else f"at {header.sizes} sizes"
+        return f"Published figures are of GPUs at full sizes, and this run is {where}: none is comparable."
+    here = {
+        "gpu": (scores.environment.gpu if scores.environment else None) or "",
+        "protocol": header.protocol,
+        "sizes": header.sizes,
+        "math": header.math or "",
+        "baseline": "eager",
+        "attempts": "one sample",  # with more, fast_p is still the mean over samples
+    }
+    sets = [_seen(each, here) for each in published()]
+    groups = {level: scores.levels[level] for level in judged}
+    own = PublishedRow(
+        contestant=header.contestant,
+        fast_0={level: share for level, group in groups.items() if (share := _percent(group, "0")) is not None},
+        fast_1={level: share for level, group in groups.items() if (share := _percent(group, "1")) is not None},
+    )
+    whole = {
+        level: f"{groups[level].problems} of {count}"
+        for level, count in LEVELS.items()
+        if level in groups and groups[level].problems < count
+    }
+    return Comparable(own, whole, tuple(sorted(sets, key=lambda each: len(each.other))))
+
+
+def _seen(each: PublishedSet, here: dict[str, str]) -> Beside:
+    def same(name: str) -> bool:
+        there = str(getattr(each, name))
+        return there in here[name].replace("-", " ").split() if name == "gpu" else there == here[name]
+
+    conditions = tuple((name, str(getattr(each, name))) for name in CONDITIONS)
+    return Beside(each, conditions, frozenset(name for name in CONDITIONS if not same(name)))
+
+
+def _percent(group: Group, p: str) -> float | None:
+    share = group.fast_p_point[p]
+    return None if share is None else 100 * share
