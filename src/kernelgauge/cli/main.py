@@ -9,7 +9,19 @@ from typing import Annotated, Any
 import typer
 
 from kernelgauge import __version__
-from kernelgauge.cli import baseline, build, doctor, evaluate, problems, profile, prompt, report, run, selftest
+from kernelgauge.cli import (
+    baseline,
+    build,
+    doctor,
+    evaluate,
+    leaderboard,
+    problems,
+    profile,
+    prompt,
+    report,
+    run,
+    selftest,
+)
 from kernelgauge.errors import KernelgaugeError
 
 _INTERRUPTED = 130
@@ -44,6 +56,7 @@ app.command("profile")(profile.profile)
 app.command("run")(run.run)
 app.command("reeval")(run.reeval)
 app.command("report")(report.report)
+app.command("leaderboard")(leaderboard.leaderboard)
 app.command("doctor")(doctor.doctor)
 app.command("selftest")(selftest.selftest)
 app.command("build")(build.build)
