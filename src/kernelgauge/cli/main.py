@@ -21,6 +21,7 @@ from kernelgauge.cli import (
     report,
     run,
     selftest,
+    serve,
 )
 from kernelgauge.errors import KernelgaugeError
 
@@ -57,11 +58,15 @@ app.command("run")(run.run)
 app.command("reeval")(run.reeval)
 app.command("report")(report.report)
 app.command("leaderboard")(leaderboard.leaderboard)
+app.command("serve")(serve.serve)
+app.command("judge")(serve.judge)
+app.command("submit")(serve.submit)
 app.command("doctor")(doctor.doctor)
 app.command("selftest")(selftest.selftest)
 app.command("build")(build.build)
 app.command("guide")(build.guide)
 app.command("prompt")(prompt.prompt)
+app.add_typer(serve.account, name="account")
 app.add_typer(baseline.app, name="baseline")
 app.add_typer(problems.app, name="problems")
 
