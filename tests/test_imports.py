@@ -15,7 +15,7 @@ import kernelgauge
 ROOT = Path(kernelgauge.__file__).parent
 TIERS = (
     {"cli", "__main__"},
-    {"report", "training", "certify", "selftest", "verification", "inspect"},
+    {"report", "training", "certify", "selftest", "verification", "inspect", "leaderboard", "serve"},
     {"session"},
     {"execution"},
     {"evaluation", "generation"},

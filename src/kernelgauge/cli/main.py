@@ -16,12 +16,14 @@ from kernelgauge.cli import (
     doctor,
     evaluate,
     export,
+    leaderboard,
     problems,
     profile,
     prompt,
     report,
     run,
     selftest,
+    serve,
 )
 from kernelgauge.errors import KernelgaugeError
 
@@ -59,11 +61,16 @@ app.command("reeval")(run.reeval)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("export")(export.export)
+app.command("leaderboard")(leaderboard.leaderboard)
+app.command("serve")(serve.serve)
+app.command("judge")(serve.judge)
+app.command("submit")(serve.submit)
 app.command("doctor")(doctor.doctor)
 app.command("selftest")(selftest.selftest)
 app.command("build")(build.build)
 app.command("guide")(build.guide)
 app.command("prompt")(prompt.prompt)
+app.add_typer(serve.account, name="account")
 app.add_typer(baseline.app, name="baseline")
 app.add_typer(problems.app, name="problems")
 

@@ -4,6 +4,8 @@ const SVG = "http://www.w3.org/2000/svg";
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === true) element.setAttribute(name, "");
+    // As an attribute it would need a looser content security policy.
+    else if (name === "style" && value) element.style.cssText = value;
     else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value);
   }
   element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""));

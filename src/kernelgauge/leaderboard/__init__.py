@@ -1,0 +1,24 @@
+"""Who is fastest on what, with the code: run folders in, standings, top kernels and a static site out.
+
+Pages are in `kernelgauge.leaderboard.site`, apart because jinja2 is not imported for standings alone.
+"""
+
+from kernelgauge.leaderboard.boards import Board, ProblemTable, Standing, boards
+from kernelgauge.leaderboard.entries import Contestant, Entry, Published, Setting, published
+from kernelgauge.leaderboard.ranking import Kernel, Lead, leads, ranked
+
+__all__ = [
+    "Board",
+    "Contestant",
+    "Entry",
+    "Kernel",
+    "Lead",
+    "ProblemTable",
+    "Published",
+    "Setting",
+    "Standing",
+    "boards",
+    "leads",
+    "published",
+    "ranked",
+]

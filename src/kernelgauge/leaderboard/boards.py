@@ -1,0 +1,186 @@
+"""Boards: what stands in one table, because it was measured under one setting, and who is ahead there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from kernelgauge.leaderboard.entries import Contestant, Entry, Missing, Published, Setting
+from kernelgauge.leaderboard.ranking import Kernel, Lead, by_date, certain, leads, ranked
+from kernelgauge.report.answers import level_of, natural
+from kernelgauge.report.scores import Group, score
+from kernelgauge.report.suite import weakness_of
+from kernelgauge.schema import Environment, Evaluation, NoCandidate, Weakness
+
+ALL = "all"
+"""The level that stands for all of them."""
+
+
+@dataclass(frozen=True)
+class ProblemTable:
+    """All answers to one problem, in its newest text, under one setting."""
+
+    key: str
+    name: str
+    level: str
+    digest: str
+    """Of the problem's text."""
+    entries: tuple[Entry, ...]
+    """Oldest first, records that a later one replaced included."""
+    kernels: tuple[Kernel, ...]
+    leads: tuple[Lead, ...]
+    counts: bool
+    """Whether it enters the standings."""
+    trivial: tuple[str, ...]
+    """Answers without the work that would have passed."""
+    weakness: Weakness | None
+    """What is known of it at the published inputs."""
+
+    @property
+    def best(self) -> Kernel | None:
+        return self.kernels[0] if self.kernels else None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One contestant on a board, at one level or over all."""
+
+    place: int
+    contestant: Contestant
+    group: Group
+    """Over every problem that anybody answered here; one without an answer counts as not solved."""
+    answered: int
+    """Problems that count and have an answer of this contestant's."""
+    newest: datetime
+
+
+@dataclass
+class Board:
+    """One setting with everything that was measured under it."""
+
+    setting: Setting
+    problems: dict[str, ProblemTable]
+    """By key, in the order of levels and numbers."""
+    standings: dict[str, list[Standing]] = field(default_factory=dict)
+    """By level as text, and `all`."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know about where the figures come from."""
+
+    @property
+    def levels(self) -> list[str]:
+        return sorted({table.level for table in self.problems.values()}, key=natural)
+
+
+def boards(runs: Iterable[Published]) -> list[Board]:
+    """One board a setting, that with the most entries first."""
+    entries: dict[Setting, list[Entry]] = {}
+    missing: dict[Setting, list[Missing]] = {}
+    for run in runs:
+        for entry in run.entries:
+            entries.setdefault(entry.setting, []).append(entry)
+        for each in run.missing:
+            missing.setdefault(each.setting, []).append(each)
+    found = [_board(setting, by_date(some), missing.get(setting, [])) for setting, some in entries.items()]
+    return sorted(found, key=lambda board: (-len(entries[board.setting]), board.setting.title))
+
+
+def _board(setting: Setting, entries: Sequence[Entry], missing: Sequence[Missing]) -> Board:
+    by_problem: dict[str, list[Entry]] = {}
+    for entry in entries:
+        by_problem.setdefault(entry.evaluation.problem, []).append(entry)
+    problems = {key: _table(key, by_problem[key]) for key in sorted(by_problem, key=natural)}
+    standing = [entry for table in problems.values() for entry in table.entries]
+    board = Board(setting, problems, notes=_notes(entries, standing))
+    board.standings = _standings(problems, standing, missing)
+    return board
+
+
+def _table(key: str, entries: Sequence[Entry]) -> ProblemTable:
+    """The table of a problem; records of another text of it than the newest stay out."""
+    newest = entries[-1].evaluation
+    same = tuple(entry for entry in entries if entry.evaluation.problem_digest == newest.problem_digest)
+    records = [entry.evaluation for entry in same]
+    return ProblemTable(
+        key=key,
+        name=newest.problem_name,
+        level=level_of(newest),
+        digest=newest.problem_digest,
+        entries=same,
+        kernels=tuple(ranked(same)),
+        leads=tuple(leads(same)),
+        counts=all(record.counts for record in records),
+        trivial=tuple(dict.fromkeys(kind for record in records for kind in record.trivial)),
+        weakness=weakness_of(key),
+    )
+
+
+def _standings(
+    problems: dict[str, ProblemTable], entries: Sequence[Entry], missing: Sequence[Missing]
+) -> dict[str, list[Standing]]:
+    counting = [table for table in problems.values() if table.counts]
+    rows: dict[str, list[tuple[Contestant, Group, int, datetime]]] = {}
+    for contestant in dict.fromkeys(entry.contestant for entry in entries):
+        own = [e for e in entries if e.contestant == contestant and problems[e.evaluation.problem].counts]
+        skips = [m.skip for m in missing if m.contestant == contestant and m.skip.problem in problems]
+        answers = _answers(own)
+        known = {answer.problem for answer in answers}
+        absent = [_absent(table, contestant) for table in counting if table.key not in known]
+        asked = {skip.problem for skip in skips}
+        skips = [s for s in skips if problems[s.problem].counts]
+        found = score(answers, [*skips, *(each for each in absent if each.problem not in asked)])
+        newest = max(e.evaluation.created for e in entries if e.contestant == contestant)
+        for level, group in {**found.levels, ALL: found.overall}.items():
+            here = {p for p in known if level in (ALL, problems[p].level)}
+            rows.setdefault(level, []).append((contestant, group, len(here), newest))
+    return {
+        level: _placed(rows[level]) for level in (ALL, *sorted(rows.keys() - {ALL}, key=natural)) if level in rows
+    }
+
+
+def _answers(entries: Sequence[Entry]) -> list[Evaluation]:
+    """The records that count for one contestant: all samples of a run, the best of what was handed in one by one."""
+    best: dict[str, Entry] = {}
+    for entry in entries:
+        if entry.submitted:
+            key = entry.evaluation.problem
+            best[key] = max(best.get(key, entry), entry, key=certain)
+    return [entry.evaluation for entry in entries if not entry.submitted or best[entry.evaluation.problem] is entry]
+
+
+def _absent(table: ProblemTable, contestant: Contestant) -> NoCandidate:
+    level = table.entries[-1].evaluation.level
+    return NoCandidate(problem=table.key, level=level, contestant=contestant.name, reason="not answered")
+
+
+def _placed(rows: list[tuple[Contestant, Group, int, datetime]]) -> list[Standing]:
+    """Faster than the reference most often first; then right most often; then by the mean speedup."""
+
+    def merit(group: Group) -> tuple[float, float, float]:
+        return group.fast_p["1"] or 0.0, group.fast_p["0"] or 0.0, group.geomean_speedup or 0.0
+
+    rows = sorted(rows, key=lambda row: (*(-value for value in merit(row[1])), row[0].name))
+    places: list[Standing] = []
+    for number, (contestant, group, answered, newest) in enumerate(rows, start=1):
+        level = places and merit(places[-1].group) == merit(group)
+        place = places[-1].place if level else number
+        places.append(Standing(place, contestant, group, answered, newest))
+    return places
+
+
+def _notes(entries: Sequence[Entry], standing: Sequence[Entry]) -> tuple[str, ...]:
+    notes = []
+    environments = {e.evaluation.environment.digest: e.evaluation.environment for e in standing}
+    differing = [
+        name
+        for name in Environment.model_fields
+        if len({getattr(environment, name) for environment in environments.values()}) > 1
+    ]
+    if differing:
+        notes.append(
+            f"These figures come from {len(environments)} environments that differ in {', '.join(differing)}."
+        )
+    if older := len(entries) - len(standing):
+        records = "1 record of an earlier text is" if older == 1 else f"{older} records of earlier texts are"
+        notes.append(f"{records} left out.")
+    return tuple(notes)

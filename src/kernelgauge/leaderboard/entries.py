@@ -1,0 +1,151 @@
+"""What can stand on a leaderboard: one judged candidate, whose it is, and what its figures may be compared with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kernelgauge.errors import StoreError
+from kernelgauge.problems.suites import BUILT_IN
+from kernelgauge.schema import Evaluation, Generation, NoCandidate, Record, RunHeader, digest, suite_of
+from kernelgauge.store import Run
+
+OWN_FILES = "own files"
+"""The suite shown for users' own reference files."""
+
+
+class Setting(Record):
+    """Everything that two figures must share to stand in one table."""
+
+    hardware: str
+    """The GPU, or the processor with the number of threads."""
+    suite: str
+    sizes: str
+    protocol: str
+    protocol_digest: str
+    rules: str
+    math: str
+    """Arithmetic of both sides, see `config.MathMode`; `unsaid` in records from before it was said."""
+    gpu_memory_gb: float | None = None
+    """The cap on the GPU's memory, if there was one."""
+
+    @property
+    def title(self) -> str:
+        """What a reader tells settings apart by, in a few words."""
+        parts = [self.hardware, self.protocol, f"{self.sizes} sizes", self.math]
+        parts += [f"rules {self.rules}"] if self.rules != "default" else []
+        parts += [self.suite] if self.suite != BUILT_IN else []
+        parts += [f"{self.gpu_memory_gb:g} GB"] if self.gpu_memory_gb else []
+        return " · ".join(parts)
+
+    @property
+    def slug(self) -> str:
+        """A folder's name: what the title says in plain letters, and a digest that no two settings share."""
+        plain = re.sub(r"[^a-z0-9]+", "-", f"{self.hardware}-{self.protocol}-{self.sizes}-{self.math}".lower())
+        return f"{plain.strip('-')[:60]}-{digest(self.model_dump_json())[:8]}"
+
+
+class Contestant(Record):
+    """Whoever wrote candidates; language models that were asked in another way are other contestants."""
+
+    name: str
+    detail: str = ""
+    """How a language model was asked, in one line."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One judged candidate. Of those handed in one by one (`submitted`), a problem's best is the answer to it."""
+
+    evaluation: Evaluation
+    contestant: Contestant
+    setting: Setting
+    source: str | None
+    origin: str
+    """Where the record comes from: the name of a run folder."""
+    submitted: bool = False
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A problem that a contestant was asked for and had no answer to."""
+
+    skip: NoCandidate
+    contestant: Contestant
+    setting: Setting
+
+
+@dataclass(frozen=True)
+class Published:
+    """What one run folder brings."""
+
+    origin: str
+    entries: tuple[Entry, ...]
+    missing: tuple[Missing, ...]
+    command: str = ""
+
+
+def setting_of(evaluation: Evaluation, gpu_memory_gb: float | None = None) -> Setting:
+    """What the figures of this record may be compared with."""
+    gpu = evaluation.environment.gpu if evaluation.device.startswith("cuda") else None
+    cpu = f"{evaluation.environment.cpu}, {evaluation.environment.threads} threads"
+    return Setting(
+        hardware=gpu or cpu,
+        suite=_suite_of(evaluation.problem, evaluation.level),
+        sizes=evaluation.sizes,
+        protocol=evaluation.protocol,
+        protocol_digest=evaluation.protocol_digest,
+        rules=evaluation.rules,
+        math=evaluation.math or "unsaid",
+        gpu_memory_gb=gpu_memory_gb,
+    )
+
+
+def published(run: Run) -> Published:
+    """Everything in a run folder that can stand on a leaderboard. Raises StoreError if it cannot be read.
+
+    A skip says nothing of the machine: it stands where the run's records of the same suite do.
+    """
+    header, origin = run.header, run.path.resolve().name
+    entries = tuple(
+        Entry(e, _contestant(e.contestant, header), setting_of(e, header.gpu_memory_gb), source, origin)
+        for e, source in _with_sources(run)
+    )
+    by_suite = {entry.setting.suite: entry.setting for entry in entries}
+    missing = tuple(
+        Missing(skip, _contestant(skip.contestant, header), by_suite[suite])
+        for skip in run.skips()
+        if (suite := _suite_of(skip.problem, skip.level)) in by_suite
+    )
+    return Published(origin, entries, missing, header.command)
+
+
+def _with_sources(run: Run) -> Iterator[tuple[Evaluation, str | None]]:
+    for evaluation in run.evaluations():
+        try:
+            yield evaluation, run.source(evaluation.candidate_digest)
+        except StoreError:  # its figures stand without it
+            yield evaluation, None
+
+
+def _contestant(name: str, header: RunHeader) -> Contestant:
+    return Contestant(name=name, detail=_asked(header.generation) if header.generation else "")
+
+
+def _asked(generation: Generation) -> str:
+    parts = [
+        generation.backend,
+        generation.option.replace("_", " "),
+        f"temperature {generation.temperature:g}" if generation.temperature is not None else "",
+        f"told of {generation.hardware}" if generation.hardware else "",
+        f"{generation.max_regenerations} regenerations",
+        f"prompt {generation.prompt_digest[:8]}",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _suite_of(problem: str, level: int | None) -> str:
+    if level is None and not re.fullmatch(r"(?:[^:]+:)?\d+/\d+", problem):
+        return OWN_FILES
+    return suite_of(problem) or BUILT_IN

@@ -1,0 +1,240 @@
+"""The web application: pages of the leaderboard, the form, the interface for programs, and what guards them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Engine
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from kernelgauge.backends import registry
+from kernelgauge.errors import UsageError
+from kernelgauge.leaderboard.entries import Published
+from kernelgauge.leaderboard.site import Link, record_data, render
+from kernelgauge.serve.accounts import Account, Accounts
+from kernelgauge.serve.body import LimitedBody, Throttle
+from kernelgauge.serve.intake import accepted
+from kernelgauge.serve.live import LiveSite, entry_of
+from kernelgauge.serve.submissions import Allowance, Submission, Submissions, TooMany
+
+LINKS: Sequence[Link] = (("Submissions", "submissions"), ("Submit", "submit"))
+_ROOM = "kernelgauge.serve"
+# Of a form beside the candidate: names, boundaries, the token.
+_FORM_BYTES = 16 * 1024
+_LARGEST_NUMBER = 2**31 - 1  # that a column of the database can hold
+_TYPES = {"html": "text/html", "json": "application/json", "css": "text/css", "js": "text/javascript"}
+_HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src data:; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-cache",
+}
+_log = logging.getLogger(__name__)
+
+
+def application(
+    engine: Engine, runs: Sequence[Published] = (), allowance: Allowance | None = None, judged: str = ""
+) -> Starlette:
+    """The application for one database.
+
+    Args:
+        runs: run folders whose records stand on the boards too.
+        judged: how submissions are judged, in a few words for the form.
+    """
+    desk = Desk(engine, runs, allowance or Allowance(), judged)
+    routes = [
+        Route("/", desk.page),
+        Route("/submit", desk.form, methods=["GET"]),
+        Route("/submit", desk.handed_in, methods=["POST"]),
+        Route("/submissions", desk.listed),
+        Route("/submissions/{number:int}", desk.submission),
+        Route("/api/submissions", desk.take, methods=["POST"]),
+        Route("/api/submissions/{number:int}", desk.verdict),
+        Route("/api/health", desk.health),
+        Route("/{path:path}", desk.page),
+    ]
+    guards = [
+        Middleware(Guarded),
+        Middleware(LimitedBody, most_bytes=desk.allowance.source_bytes + _FORM_BYTES),
+    ]
+    handlers: Mapping[Any, Any] = {HTTPException: _failed, UsageError: _failed, TooMany: _failed, Exception: _broken}
+    return Starlette(routes=routes, middleware=guards, exception_handlers=handlers)
+
+
+class Guarded:
+    """Middleware: every answer tells the browser to run nothing but our own script, and to send forms only here."""
+
+    def __init__(self, app: ASGIApp):
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        await self._app(scope, receive, guarded)
+
+
+class Desk:
+    """The pages and actions. Whatever waits for the database or makes a page does so on a thread."""
+
+    def __init__(self, engine: Engine, runs: Sequence[Published], allowance: Allowance, judged: str):
+        self.allowance = allowance
+        self._accounts = Accounts(engine)
+        self._submissions = Submissions(engine, allowance)
+        self._site = LiveSite(self._submissions, runs, LINKS)
+        self._wrong = Throttle()
+        self._judged = judged
+
+    def page(self, request: Request) -> Response:
+        """A page of the leaderboard."""
+        path = request.path_params.get("path") or "index.html"
+        content = self._site.page(path)
+        if content is None:
+            raise HTTPException(404, "there is no such page")
+        return Response(content, media_type=_TYPES[path.rsplit(".", 1)[-1]])
+
+    def form(self, request: Request) -> Response:
+        """The form for a candidate."""
+        return self._form(request.query_params.get("problem", "")[:160])
+
+    async def handed_in(self, request: Request) -> Response:
+        """What the form sent."""
+        self._check_open(request)
+        fields: dict[str, str] = {}
+        try:
+            async with request.form(max_files=1, max_fields=8, max_part_size=self.allowance.source_bytes) as form:
+                fields = {name: value for name, value in form.items() if isinstance(value, str)}
+                file = form.get("file")
+                content = await file.read() if isinstance(file, UploadFile) and file.size else b""
+            account = await run_in_threadpool(self._account, request, fields.get("token", "").strip())
+            # A browser sends the line ends of Windows from a text field, whatever was written there.
+            content = content or fields.get("source", "").replace("\r\n", "\n").encode()
+            number, _ = await run_in_threadpool(
+                self._hand_in, account, fields.get("problem", ""), fields.get("backend", ""), content
+            )
+        except (UsageError, TooMany, HTTPException) as error:
+            problem = fields.get("problem", "")[:160]
+            return await run_in_threadpool(self._form, problem, _sentence(error), _status(error))
+        return RedirectResponse(f"/submissions/{number}", status_code=303)
+
+    async def take(self, request: Request) -> Response:
+        """A candidate from a program: the text is the body, the problem is in the query, the token in the header."""
+        self._check_open(request)
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        # Before a byte of the body is read.
+        account = await run_in_threadpool(self._account, request, token.strip() if scheme.lower() == "bearer" else "")
+        content = await request.body()
+        query = request.query_params
+        number, new = await run_in_threadpool(
+            self._hand_in, account, query.get("problem", ""), query.get("backend", ""), content
+        )
+        place = f"/api/submissions/{number}"
+        return JSONResponse({"number": number, "new": new, "url": place}, 201 if new else 200, {"location": place})
+
+    def listed(self, request: Request) -> Response:
+        """The newest submissions."""
+        rows = self._submissions.recent()
+        return self._html("submissions.html.j2", "submissions", rows=rows, counts=self._submissions.counts())
+
+    def submission(self, request: Request) -> Response:
+        """One submission with its verdict, as soon as there is one."""
+        found = self._found(request)
+        entry = entry_of(found) if found.record else None
+        data = record_data(entry)["data"] if entry else {}
+        page = f"submissions/{found.number}"
+        return self._html("submission.html.j2", page, found=found, entry=entry, data=data)
+
+    def verdict(self, request: Request) -> Response:
+        """One submission, for a program."""
+        return JSONResponse(self._found(request).summary())
+
+    def health(self, request: Request) -> Response:
+        """Whether the database answers, and how much waits."""
+        return JSONResponse(dict(self._submissions.counts()))
+
+    def _found(self, request: Request) -> Submission:
+        number = request.path_params["number"]
+        found = self._submissions.get(number) if number <= _LARGEST_NUMBER else None
+        if found is None:
+            raise HTTPException(404, "there is no such submission")
+        return found
+
+    def _account(self, request: Request, token: str) -> Account:
+        account = self._accounts.of(token)
+        if account is None:
+            self._wrong.wrong(_address(request))
+            raise HTTPException(401, "that is no token of this server")
+        return account
+
+    def _check_open(self, request: Request) -> None:
+        if self._wrong.closed(_address(request)):
+            raise HTTPException(429, "too many wrong tokens from this address; wait a minute")
+
+    def _hand_in(self, account: Account, problem: str, backend: str, content: bytes) -> tuple[int, bool]:
+        found = accepted(problem, backend, content, self.allowance.source_bytes)
+        return self._submissions.hand_in(account, found.problem, found.source, found.backend)
+
+    def _form(self, problem: str = "", complaint: str = "", status: int = 200) -> Response:
+        values = {"problem": problem, "complaint": complaint, "backends": registry.names()}
+        return self._html("submit.html.j2", "submit", status, allowance=self.allowance, judged=self._judged, **values)
+
+    def _html(self, template: str, path: str, status: int = 200, **values: Any) -> Response:
+        return HTMLResponse(_rendered(template, path, **values), status)
+
+
+def _rendered(template: str, path: str, **values: Any) -> str:
+    return render(template, path, links=LINKS, live=True, room=_ROOM, moment=_moment, **values)
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def _sentence(error: Exception) -> str:
+    return error.detail if isinstance(error, HTTPException) else str(error)
+
+
+def _status(error: Exception) -> int:
+    if isinstance(error, HTTPException):
+        return error.status_code
+    return 429 if isinstance(error, TooMany) else 422
+
+
+def _answer(request: Request, status: int, sentence: str) -> Response:
+    if request.url.path.startswith("/api/"):
+        return JSONResponse({"error": sentence}, status)
+    path = request.url.path.lstrip("/")
+    return HTMLResponse(_rendered("error.html.j2", path, status=status, sentence=sentence), status)
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    return _answer(request, _status(error), _sentence(error))
+
+
+def _broken(request: Request, error: Exception) -> Response:
+    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    answer = _answer(request, 500, "this server failed; nothing that was handed in is lost")
+    answer.headers.update(_HEADERS)  # it passes the guards by
+    return answer

@@ -1,0 +1,89 @@
+"""Handing in a candidate from a program; needs nothing that the extra `serve` installs."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlencode, urlsplit
+from urllib.request import Request, urlopen
+
+from kernelgauge.errors import MachineError, UsageError
+
+_SECONDS = 60.0
+_PATIENCE = 5
+_LONGEST_ANSWER = 64 << 20
+
+
+class Client:
+    """One server, and the token of one account.
+
+    Args:
+        server: its URL.
+        token: without it, verdicts can be read and nothing can be handed in.
+    """
+
+    def __init__(self, server: str, token: str = ""):
+        self._server, self._token = server.rstrip("/"), token
+        if urlsplit(self._server).scheme not in ("http", "https"):
+            raise UsageError(f"{server!r} is not the URL of a server, such as https://kernels.example")
+
+    def hand_in(self, problem: str, source: str, backend: str = "") -> int:
+        """The number of the submission. Handing the same in again is harmless.
+
+        Raises:
+            UsageError: refused; the server's sentence says why.
+            MachineError: no server answers.
+        """
+        query = urlencode({"problem": problem, "backend": backend})
+        answer = self._asked(f"/api/submissions?{query}", source.encode())
+        return int(answer["number"])
+
+    def verdict(self, number: int) -> dict[str, Any]:
+        """How it stands with a submission, as the server says it. Raises as `hand_in` does."""
+        return self._asked(f"/api/submissions/{number}")
+
+    def waited(self, number: int, told: Callable[[str], None] = lambda state: None) -> dict[str, Any]:
+        """`verdict`, as soon as there is one, or none will come; a server that is away for a moment is waited for."""
+        pause = 0.5
+        while True:
+            found = self.verdict(number)
+            if found["state"] in ("judged", "failed"):
+                return found
+            told(str(found["state"]))
+            time.sleep(pause)
+            pause = min(pause * 1.5, 5.0)
+
+    def page(self, number: int) -> str:
+        """Where people look."""
+        return f"{self._server}/submissions/{number}"
+
+    def _asked(self, path: str, body: bytes | None = None) -> dict[str, Any]:
+        headers = {"content-type": "text/x-python"} if body is not None else {}
+        headers |= {"authorization": f"Bearer {self._token}"} if self._token and body is not None else {}
+        request = Request(self._server + path, data=body, headers=headers)
+        for attempt in range(1, _PATIENCE + 1):
+            try:
+                with urlopen(request, timeout=_SECONDS) as answer:
+                    return dict(json.loads(answer.read(_LONGEST_ANSWER)))
+            except HTTPError as error:
+                if error.code < 500 or attempt == _PATIENCE:
+                    kind = UsageError if error.code < 500 else MachineError
+                    raise kind(f"{self._server} said {error.code}: {_sentence(error)}") from None
+            except (URLError, TimeoutError, ConnectionError) as error:
+                if attempt == _PATIENCE:
+                    reason = getattr(error, "reason", error)
+                    raise MachineError(f"{self._server} does not answer: {reason}") from None
+            except (ValueError, TypeError) as error:
+                raise MachineError(f"{self._server} answered with something else than JSON") from error
+            time.sleep(0.5 * attempt)
+        raise AssertionError("unreachable")
+
+
+def _sentence(error: HTTPError) -> str:
+    try:
+        return str(json.loads(error.read(10_000))["error"])
+    except (ValueError, KeyError, TypeError, OSError):
+        return error.reason

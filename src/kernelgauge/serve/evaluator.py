@@ -1,0 +1,76 @@
+"""What judges claims: the session's executor, as for any run; its protocol draws secret seeds."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from functools import partial
+from typing import Protocol
+
+from kernelgauge.backends.registry import detect
+from kernelgauge.errors import MachineError
+from kernelgauge.evaluation.job import Job
+from kernelgauge.execution.local import Done, Task
+from kernelgauge.problems.loader import load_problem, sizes_within
+from kernelgauge.schema import Candidate, Evaluation
+from kernelgauge.serve.claims import Claim
+from kernelgauge.serve.setting import Setting, check_secret
+from kernelgauge.session import Session
+
+
+class Evaluator(Protocol):
+    """What a judge hands its claims to."""
+
+    ahead: int
+    """How many claims it can use at once."""
+
+    def submit(self, claim: Claim) -> Future[Evaluation]:
+        """Begin to judge. The future raises KernelgaugeError for what is not the candidate's fault."""
+
+    def close(self) -> None:
+        """End; what is under way is lost."""
+
+
+class SessionEvaluator:
+    """Judges on this machine's devices; what is built meanwhile is built beside it, as in a run."""
+
+    def __init__(self, setting: Setting):
+        check_secret(setting.protocol)
+        self._setting = setting
+        self._session = Session()
+        self.ahead = setting.jobs if setting.device == "cpu" else 2 * setting.jobs
+        self._queue = self._session.queue(setting.device, setting.jobs, self.ahead, changed=lambda _: None)
+
+    def submit(self, claim: Claim) -> Future[Evaluation]:
+        task = Task(claim.problem, claim.number, partial(self._begin, claim))
+        verdict: Future[Evaluation] = Future()
+        self._queue.submit(task).add_done_callback(partial(self._end, verdict))
+        return verdict
+
+    def close(self) -> None:
+        self._queue.close()
+        self._session.close()
+
+    def _begin(self, claim: Claim) -> Job:
+        setting, session = self._setting, self._session
+        problem = load_problem(claim.problem, sizes=sizes_within(claim.problem, setting.sizes))
+        session.memory.check(problem, setting.protocol, setting.device, session.environment)
+        candidate = Candidate(
+            problem=problem.key,
+            source=claim.source,
+            backend=claim.backend or detect(claim.source),
+            contestant=claim.account,
+            origin=f"submission {claim.number}",
+        )
+        return session.job(problem, candidate, setting.protocol, setting.device)
+
+    def _end(self, verdict: Future[Evaluation], done: Future[Done]) -> None:
+        try:
+            result = done.result().result
+            if isinstance(result, Job):
+                verdict.set_result(self._session.recorded(result))
+            else:
+                verdict.set_exception(
+                    result if isinstance(result, Exception) else MachineError("no verdict came back")
+                )
+        except BaseException as error:  # boundary: the judge must hear of it, whatever it is
+            verdict.set_exception(error)

@@ -1,0 +1,67 @@
+"""A server on this machine: the web application in this process, each judge in one of its own, kept alive."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Sequence
+
+import uvicorn
+from starlette.applications import Starlette
+
+_PAUSE_SECONDS = 5.0
+_GRACE_SECONDS = 60.0
+_MOST_CONNECTIONS = 1000
+
+
+class Judges:
+    """Processes that judge. They are not threads here, so that no page that is made disturbs a clock.
+
+    Args:
+        command: begins one.
+        environment: theirs; the database's address is in it, where no list of processes shows it.
+    """
+
+    def __init__(self, command: Sequence[str], environment: dict[str, str], count: int):
+        self._command, self._environment = list(command), environment
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._keep, daemon=True) for _ in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        """Tell them to end; what they have not judged goes back to the queue."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _keep(self) -> None:
+        while not self._stop.is_set():
+            judge = subprocess.Popen(self._command, env=self._environment, stdin=subprocess.DEVNULL)
+            while judge.poll() is None and not self._stop.wait(0.2):
+                pass
+            if judge.poll() is None:
+                judge.terminate()
+                try:
+                    judge.wait(_GRACE_SECONDS)
+                except subprocess.TimeoutExpired:
+                    judge.kill()
+                    judge.wait()
+            else:
+                self._stop.wait(_PAUSE_SECONDS)
+
+
+def served(application: Starlette, host: str, port: int) -> uvicorn.Server:
+    """A web server for the application; `run` it."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            application,
+            host=host,
+            port=port,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            limit_concurrency=_MOST_CONNECTIONS,
+            timeout_keep_alive=10,
+        )
+    )

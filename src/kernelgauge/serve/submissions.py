@@ -1,0 +1,179 @@
+"""What was handed in: accepted within limits, listed, and found again. What becomes of it is in `claims`."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import Field
+from sqlalchemy import Connection, Engine, Row, Select, func, insert, select
+
+from kernelgauge.schema import Evaluation, Record
+from kernelgauge.serve.accounts import Account
+from kernelgauge.serve.database import accounts, reading, submissions, writing
+from kernelgauge.store import codec
+
+State = Literal["waiting", "judging", "judged", "failed"]
+_AT_ONCE = 500  # parameters of one query
+OPEN: tuple[State, ...] = ("waiting", "judging")
+
+
+class Allowance(Record):
+    """How much may be handed in."""
+
+    source_bytes: int = Field(default=256 * 1024, ge=1, le=1 << 20)
+    """Of one candidate's text."""
+    per_hour: int = Field(default=60, ge=1)
+    """Candidates of one account."""
+    waiting: int = Field(default=20, ge=1)
+    """Candidates of one account that are not judged yet."""
+
+
+class TooMany(Exception):
+    """An account has used up its allowance for now; the text is one sentence for its owner."""
+
+
+class Submission(Record):
+    """One candidate that was handed in, and how it stands with it."""
+
+    number: int
+    account: str
+    problem: str
+    backend: str
+    """Empty: recognised from the text."""
+    source: str
+    created: float
+    """Seconds since 1970."""
+    state: State
+    attempts: int
+    finished: float | None
+    record: Evaluation | None
+    """The verdict; None while there is none, and where it could not be judged."""
+    reason: str
+    """Why it could not be judged."""
+
+    def summary(self) -> dict[str, Any]:
+        """The flat object that the server answers with."""
+        shown = self.model_dump(include={"number", "account", "problem", "state", "created", "finished", "reason"})
+        return shown | {"verdict": self.record.summary() if self.record else None}
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A submission as lists show it."""
+
+    number: int
+    account: str
+    problem: str
+    created: float
+    state: State
+    outcome: str | None
+    """`faster`, `tie`, `slower` for a pass; else its outcome."""
+    speedup: float | None
+
+
+class Submissions:
+    """The submissions of one database."""
+
+    def __init__(self, engine: Engine, allowance: Allowance | None = None):
+        self._engine = engine
+        self.allowance = allowance or Allowance()
+
+    def hand_in(self, account: Account, problem: str, source: str, backend: str = "") -> tuple[int, bool]:
+        """The number of a submission, and whether it is new: the same text is judged once for each account.
+
+        Raises:
+            TooMany: the account has to wait.
+        """
+        values = {
+            "account": account.number,
+            "problem": problem,
+            "backend": backend,
+            "source": source,
+            "digest": hashlib.sha256(source.encode()).hexdigest(),
+            "created": time.time(),
+            "state": "waiting",
+            "attempts": 0,
+            "reason": "",
+        }
+        with writing(self._engine) as connection:
+            # One at a time for each account, so that twenty requests at once cannot all see room for one.
+            connection.execute(select(accounts.c.number).where(accounts.c.number == account.number).with_for_update())
+            same = ("account", "problem", "backend", "digest")
+            known = select(submissions.c.number).where(*(submissions.c[name] == values[name] for name in same))
+            if (number := connection.execute(known).scalar()) is not None:
+                return int(number), False
+            self._check_room(connection, account)
+            made = connection.execute(insert(submissions).values(values).returning(submissions.c.number))
+            return int(made.scalar_one()), True
+
+    def get(self, number: int) -> Submission | None:
+        """The submission of that number, if there is one."""
+        found = self._found(_everything().where(submissions.c.number == number))
+        return found[0] if found else None
+
+    def recent(self, most: int = 200) -> list[Listed]:
+        """The newest ones first."""
+        columns = [submissions.c[name] for name in ("number", "problem", "created", "state", "outcome", "speedup")]
+        query = select(accounts.c.name.label("account"), *columns)
+        query = query.join(submissions, accounts.c.number == submissions.c.account)
+        with reading(self._engine) as connection:
+            rows = connection.execute(query.order_by(submissions.c.number.desc()).limit(most)).all()
+        return [Listed(**row._mapping) for row in rows]
+
+    def judged_since(self, moment: float) -> dict[int, float]:
+        """Numbers of those whose verdicts came at this time or later, each with its time."""
+        query = select(submissions.c.number, submissions.c.finished)
+        query = query.where(submissions.c.state == "judged", submissions.c.finished >= moment)
+        with reading(self._engine) as connection:
+            return {row.number: row.finished for row in connection.execute(query)}
+
+    def several(self, numbers: Sequence[int]) -> list[Submission]:
+        """Those of these numbers, in their order."""
+        parts = (numbers[i : i + _AT_ONCE] for i in range(0, len(numbers), _AT_ONCE))
+        return [each for part in parts for each in self._found(_everything().where(submissions.c.number.in_(part)))]
+
+    def counts(self) -> dict[State, int]:
+        """How many there are in each state."""
+        query = select(submissions.c.state, func.count().label("how_many")).group_by(submissions.c.state)
+        with reading(self._engine) as connection:
+            found = {row.state: row.how_many for row in connection.execute(query)}
+        return {state: found.get(state, 0) for state in ("waiting", "judging", "judged", "failed")}
+
+    def _check_room(self, connection: Connection, account: Account) -> None:
+        own = select(func.count()).where(submissions.c.account == account.number)
+        recent = connection.execute(own.where(submissions.c.created > time.time() - 3600)).scalar_one()
+        if recent >= self.allowance.per_hour:
+            raise TooMany(f"{account.name} has handed in {recent} candidates within an hour, which is the limit")
+        waiting = connection.execute(own.where(submissions.c.state.in_(OPEN))).scalar_one()
+        if waiting >= self.allowance.waiting:
+            raise TooMany(f"{waiting} candidates of {account.name} wait for their verdicts, which is the limit")
+
+    def _found(self, query: Select[Any]) -> list[Submission]:
+        with reading(self._engine) as connection:
+            rows: Sequence[Row[Any]] = connection.execute(query).all()
+        return [_submission(row) for row in rows]
+
+
+def _everything() -> Select[Any]:
+    return select(submissions, accounts.c.name).join(accounts, accounts.c.number == submissions.c.account)
+
+
+def _submission(row: Row[Any]) -> Submission:
+    where = f"submission {row.number}"
+    return Submission(
+        number=row.number,
+        account=row.name,
+        problem=row.problem,
+        backend=row.backend,
+        source=row.source,
+        created=row.created,
+        state=row.state,
+        attempts=row.attempts,
+        finished=row.finished,
+        record=codec.decode(row.record, Evaluation, where) if row.record else None,
+        reason=row.reason,
+    )

@@ -1,0 +1,430 @@
+"""Standings worked by hand; the site in a real browser, from the disk, with strings that want to be code."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chromium import Browser, needs_browser
+from factories import (
+    KERNEL,
+    make_answer,
+    make_candidate,
+    make_environment,
+    make_evaluation,
+    make_header,
+    quick_protocol,
+)
+
+from kernelgauge.cli.main import app
+from kernelgauge.errors import StoreError, UsageError
+from kernelgauge.leaderboard import Contestant, Entry, Published, boards, leads, published, ranked
+from kernelgauge.leaderboard.entries import setting_of
+from kernelgauge.leaderboard.publishing import publish
+from kernelgauge.leaderboard.site import Site
+from kernelgauge.problems.loader import load_problem
+from kernelgauge.schema import Bound, Generation, NoCandidate, OverBaseline, Work
+from kernelgauge.store import Run
+
+EVIL = "</script><script>document.title='owned'</script><img src=x onerror=document.title='owned'><!--<script>"
+A_BOUND = Bound(
+    bound_ms=0.5,
+    bytes_ms=0.5,
+    flops_ms=0.2,
+    binding="memory",
+    share=0.4,
+    headroom=4.0,
+    work=Work(flops=2_000_000, inputs=1_000_000, parameters=0, outputs=1_000_000),
+    rate="fp32",
+    peaks="published",
+)
+OVER_COMPILE = OverBaseline(
+    mode="compile", strongest=True, speedup=1.2, interval=(1.1, 1.3), measured=datetime(2026, 10, 1, tzinfo=UTC)
+)
+BEGIN = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def an_entry(
+    problem: str = "1/1",
+    speedup: float | None = 1.5,
+    who: str = "ann",
+    *,
+    day: int = 0,
+    text: str | None = None,
+    submitted: bool = False,
+    **changes: Any,
+) -> Entry:
+    """An answer whose text is the contestant's own unless it is said."""
+    source = text or f"# {who}'s answer to {problem}\n"
+    digest = make_candidate(problem, source).digest
+    created = BEGIN + timedelta(days=day)
+    made = make_evaluation(problem, speedup, contestant=who, candidate_digest=digest, created=created, **changes)
+    return Entry(made, Contestant(name=who), setting_of(made), source, "a run", submitted)
+
+
+def one_board(*entries: Entry) -> Any:
+    (board,) = boards([Published("a run", entries, ())])
+    return board
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"protocol": "v0.1"},
+        {"protocol_digest": "ffff"},
+        {"sizes": "medium"},
+        {"math": "bf16"},
+        {"rules": "kernel-required"},
+        {"environment": make_environment(gpu="NVIDIA H100")},
+        {"device": "cpu"},
+        {"problem": "mine:1/1"},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_what_is_not_comparable_is_never_on_one_board(changes: dict[str, Any]) -> None:
+    found = boards([Published("a run", (an_entry(), an_entry(who="bob", **changes)), ())])
+    assert len(found) == 2
+    assert len({board.setting.slug for board in found}) == 2
+    assert [len(table.entries) for board in found for table in board.problems.values()] == [1, 1]
+
+
+def test_a_cap_on_the_memory_makes_another_board(tmp_path: Path) -> None:
+    for name, cap in (("whole", None), ("capped", 24.0)):
+        with Run.create(tmp_path / name, make_header(gpu_memory_gb=cap)) as run:
+            run.append(*make_answer("1/1"))
+    found = boards(published(Run.read(tmp_path / name)) for name in ("whole", "capped"))
+    assert sorted(str(board.setting.gpu_memory_gb) for board in found) == ["24.0", "None"]
+
+
+def test_kernels_stand_by_what_they_are_faster_than_for_certain() -> None:
+    noisy = an_entry(who="noisy", speedup=2.2, spread=0.2)  # 1.76 to 2.64
+    sure = an_entry(who="sure", speedup=2.0, spread=0.01)  # 1.98 to 2.02
+    slow = an_entry(who="slow", speedup=0.5)
+    wrong = an_entry(who="wrong", outcome="wrong_value")
+    untimed = an_entry(who="untimed", speedup=None)
+    found = ranked([slow, wrong, noisy, untimed, sure])
+    assert [(kernel.place, kernel.first.name) for kernel in found] == [(1, "sure"), (2, "noisy"), (3, "slow")]
+    assert [kernel.level_with_best for kernel in found] == [True, True, False]
+
+
+def test_the_same_text_stands_once_by_its_last_record_for_whoever_had_it_first() -> None:
+    copied = an_entry(who="bob", speedup=3.0, day=1, text="# the same\n")
+    again = an_entry(who="ann", speedup=1.8, day=2, text="# the same\n")
+    first = an_entry(who="ann", speedup=2.0, day=0, text="# the same\n")
+    (kernel,) = ranked([copied, again, first])
+    assert (kernel.first.name, kernel.others, kernel.entry.evaluation.speedup) == ("ann", ("bob",), 1.8)
+    fails_by_now = an_entry(who="bob", outcome="wrong_value", day=3, text="# the same\n")
+    assert ranked([copied, again, first, fails_by_now]) == []
+
+
+def test_history_holds_the_records_that_took_the_lead() -> None:
+    found = leads([
+        an_entry(speedup=1.2, day=0),
+        an_entry(who="bob", speedup=1.1, day=1),
+        an_entry(who="bob", outcome="rejected", day=2),
+        an_entry(who="bob", speedup=1.9, day=3),
+    ])  # fmt: skip
+    assert [(lead.entry.contestant.name, lead.before) for lead in found] == [("ann", None), ("bob", 1.2)]
+
+
+def test_a_problem_without_an_answer_counts_as_not_solved() -> None:
+    board = one_board(
+        an_entry("1/1", 2.0), an_entry("1/2", 2.0), an_entry("2/1", 0.5), an_entry("1/1", 1.5, "bob"),
+        an_entry("1/3", 2.0, "bob", outcome="wrong_value"),
+    )  # fmt: skip
+    rows = {row.contestant.name: row for row in board.standings["all"]}
+    assert [row.contestant.name for row in board.standings["all"]] == ["ann", "bob"]
+    assert rows["ann"].group.fast_p["1"] == pytest.approx(2 / 4)
+    assert rows["bob"].group.fast_p["1"] == pytest.approx(1 / 4)
+    assert (rows["ann"].answered, rows["bob"].answered, rows["bob"].group.problems) == (3, 2, 4)
+    level2 = {row.contestant.name: row.group.problems for row in board.standings["2"]}
+    assert level2 == {"ann": 1, "bob": 1}
+
+
+def test_weak_problems_are_in_no_standing_and_stay_on_the_board() -> None:
+    board = one_board(an_entry("1/1", 2.0), an_entry("1/2", 9.0, trivial=("zeros",)), an_entry("1/1", 1.5, "bob"))
+    assert [row.group.problems for row in board.standings["all"]] == [1, 1]
+    assert not board.problems["1/2"].counts and board.problems["1/2"].best is not None
+
+
+def test_of_what_is_handed_in_one_by_one_the_best_is_the_answer() -> None:
+    tries = [
+        an_entry("1/1", speed, text=f"# {speed}\n", day=i, submitted=True) for i, speed in enumerate((1.1, 2.0, 0.7))
+    ]
+    (row,) = one_board(
+        *tries, an_entry("1/1", outcome="build_failed", text="# no\n", day=9, submitted=True)
+    ).standings["all"]
+    assert (row.group.samples, row.group.fast_p["1.5"], row.group.geomean_speedup) == (1, 1.0, pytest.approx(2.0))
+
+
+def test_samples_of_a_run_are_averaged_and_equal_merit_is_an_equal_place() -> None:
+    board = one_board(
+        an_entry("1/1", 2.0, sample=0), an_entry("1/1", outcome="wrong_shape", sample=1), an_entry("1/1", 2.0, "bob"),
+        an_entry("1/1", 2.0, "cas"),
+    )  # fmt: skip
+    assert [(row.place, row.contestant.name) for row in board.standings["all"]] == [
+        (1, "bob"),
+        (1, "cas"),
+        (3, "ann"),
+    ]
+    assert board.standings["all"][2].group.fast_p["1"] == 0.5
+
+
+def test_records_of_an_earlier_text_are_left_out_and_said() -> None:
+    board = one_board(an_entry("1/1", 9.0, problem_digest="0" * 16), an_entry("1/1", 1.5, "bob", day=1))
+    assert [entry.contestant.name for entry in board.problems["1/1"].entries] == ["bob"]
+    assert board.notes == ("1 record of an earlier text is left out.",)
+    assert [row.contestant.name for row in board.standings["all"]] == ["bob"]
+
+
+def test_figures_of_two_installations_come_with_a_note() -> None:
+    board = one_board(an_entry(), an_entry(who="bob", environment=make_environment(torch="2.13.0")))
+    assert board.notes == ("These figures come from 2 environments that differ in torch.",)
+
+
+def test_a_run_brings_its_sources_skips_and_ways_of_asking(tmp_path: Path) -> None:
+    asked = Generation(
+        backend="cuda", option="few_shot", temperature=0.7, max_regenerations=0, prompt_digest="ab" * 8
+    )
+    with Run.create(tmp_path / "run", make_header(generation=asked)) as run:
+        run.append(*make_answer("1/1", source="# kept\n"))
+        run.append(*make_answer("1/2", speedup=0.8))
+        run.append_skip(NoCandidate(problem="1/2", contestant="folder:answers", sample=1, reason="refused"))
+    found = published(Run.read(tmp_path / "run"))
+    assert found.entries[0].source == "# kept\n"
+    assert found.entries[0].contestant.detail == "cuda, few shot, temperature 0.7, 0 regenerations, prompt abababab"
+    (row,) = boards([found])[0].standings["all"]
+    assert (row.group.samples, row.group.no_candidate, row.group.fast_p["0"]) == (3, 1, 0.75)
+
+
+# The site
+
+
+def a_site() -> Site:
+    kernels = [
+        an_entry("1/1", 1 + i / 10, f"contestant {i}", text=f"{KERNEL}# number {i}\n", day=i) for i in range(7)
+    ]
+    kernels[6] = an_entry(
+        "1/1", 1.6, "contestant 6", text=f"{KERNEL}# number 6\n", day=6, bound=A_BOUND, over=(OVER_COMPILE,)
+    )
+    others = [an_entry(f"2/{n}", 4 / n, "ann", day=n) for n in (1, 2, 9, 10)]
+    failed = an_entry("1/1", who="bob", outcome="wrong_value", day=8)
+    elsewhere = an_entry("1/1", 1.3, "ann", environment=make_environment(gpu="NVIDIA H100"))
+    return Site([Published("a run", (*kernels, *others, failed, elsewhere), (), "kernelgauge run")])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("site")
+    publish(a_site(), out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser() as made:
+        yield made
+
+
+def board_of(folder: Path, hardware: str = "nvidia-h200") -> Path:
+    (found,) = folder.glob(f"{hardware}-*")
+    return found
+
+
+def opened(browser: Browser, page: Path, width: int = 1400, dark: bool = False) -> None:
+    browser.complaints.clear()
+    browser.look(width, dark=dark)
+    browser.open(page.as_uri())
+    browser.until("document.documentElement?.dataset.ready !== undefined")
+
+
+def test_every_link_leads_to_a_page_of_the_site(folder: Path) -> None:
+    pages = list(folder.rglob("*.html"))
+    assert len(pages) > 20
+    for page in pages:
+        text = page.read_text()
+        for target in re.findall(r'(?:href|src)="([^"]+)"', text):
+            assert target == "data:," or (page.parent / target).is_file(), f"{page} links to {target}"
+        assert not re.search(r"https?://", text.split("<pre")[0])
+
+
+def test_the_record_of_an_entry_is_there_word_for_word(folder: Path) -> None:
+    page = (board_of(folder) / "1_1.html").read_text()
+    linked = re.findall(r"\.\./records/([0-9a-f]{32})\.html", page)
+    assert len(set(linked)) == 8  # seven with a place, one without
+    record = json.loads((folder / "records" / f"{linked[0]}.json").read_text())
+    assert record["id"] == linked[0] and len(record["timing"]["candidate_samples_ms"]) == 20
+
+
+def test_a_site_takes_the_place_of_an_earlier_one_and_leaves_other_files_alone(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    publish(a_site(), site)
+    (site / "CNAME").write_text("kernels.example\n")
+    publish(Site([Published("a run", (an_entry("3/1"),), ())]), site)
+    assert (site / "CNAME").is_file() and (site / "index.html").is_file()
+    assert not list(site.rglob("2_1.html")) and len(list(site.glob("records/*.html"))) == 1
+    with pytest.raises(StoreError, match="not a site of ours"):
+        publish(a_site(), tmp_path)
+
+
+def test_a_list_that_names_files_elsewhere_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "keep.txt").write_text("mine")
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "site.json").write_text(json.dumps({"pages": ["../keep.txt"]}))
+    with pytest.raises(StoreError, match="not below"):
+        publish(a_site(), site)
+    assert (tmp_path / "keep.txt").is_file()
+
+
+def test_an_empty_site_says_so() -> None:
+    page = Site([]).page("index.html")
+    assert page is not None and b"Nothing has been judged yet" in page
+    assert Site([]).page("../../etc/passwd") is None
+
+
+@needs_browser
+def test_problems_can_be_searched_sorted_and_filtered(browser: Browser, folder: Path) -> None:
+    opened(browser, board_of(folder) / "index.html")
+    shown = "[...document.querySelectorAll('#problem-rows tr:not([hidden]) b')].map(e => e.textContent)"
+    assert browser.run(shown) == ["1/1", "2/1", "2/2", "2/9", "2/10"]
+    browser.write("input[type=search]", "2/1")
+    assert browser.run(shown) == ["2/1", "2/10"]
+    assert browser.run("document.querySelector('output').textContent") == "2 of 5"
+    browser.write("input[type=search]", "nowhere")
+    assert browser.run("!document.querySelector('[data-none]').hidden")
+    browser.write("input[type=search]", "")
+    browser.click("th:nth-child(2) button")
+    assert browser.run(shown) == ["2/1", "2/2", "1/1", "2/9", "2/10"]
+    browser.click("th:nth-child(2) button")
+    assert browser.run(shown) == ["2/10", "2/9", "1/1", "2/2", "2/1"]
+    browser.choose("[data-filters]", "1")
+    assert browser.run(shown) == ["1/1"]
+    names = "[...document.querySelectorAll('#levels > :not([hidden]) tbody th')].map(e => e.textContent)"
+    assert browser.run(names)[0] == "ann" and len(browser.run(names)) == 9
+    browser.choose("[data-shows]", "2")
+    assert browser.run("[...document.querySelectorAll('#levels > :not([hidden]) h3')].map(e => e.textContent)") == [
+        "Level 2"
+    ]
+    assert browser.complaints == []
+
+
+@needs_browser
+def test_a_kernel_opens_with_its_code_and_leads_to_its_record(browser: Browser, folder: Path) -> None:
+    opened(browser, board_of(folder) / "index.html")
+    browser.click("#problem-rows a.problem")
+    browser.until("location.pathname.endsWith('1_1.html') && document.documentElement?.dataset.ready !== undefined")
+    assert browser.run("document.querySelectorAll('details[id^=k-]').length") == 5
+    assert not browser.run("document.querySelector('#k-2').open")
+    browser.click("#k-2 summary")
+    browser.until("document.querySelector('#k-2 pre .h-k') !== null")
+    assert "# number 5" in browser.run("document.querySelector('#k-2 pre').textContent")
+    browser.click("#k-2 .meta a")
+    browser.until("location.pathname.includes('/records/') && document.documentElement?.dataset.ready !== undefined")
+    browser.until("document.body.innerText.includes('Raw samples')")
+    text = browser.run("document.body.innerText")
+    assert "Correct and faster: 1.500×" in text and "contestant 5" in text
+    assert browser.complaints == []
+
+
+@needs_browser
+def test_the_record_of_the_best_says_all_there_is(browser: Browser, folder: Path) -> None:
+    page = board_of(folder) / "1_1.html"
+    opened(browser, page)
+    best = browser.run("document.querySelector('#k-1').innerText")
+    assert "1.20× over compile" in best and "reaches 40.0 % of the bound" in best
+    browser.click("#k-1 .meta a")
+    browser.until("location.pathname.includes('/records/') && document.body.innerText.includes('Raw samples')")
+    assert browser.complaints == []
+
+
+@needs_browser
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_no_page_is_wider_than_a_phone(browser: Browser, folder: Path, dark: bool) -> None:
+    board = board_of(folder)
+    record = next(folder.glob("records/*.html"))
+    for page in (*folder.glob("*.html"), board / "index.html", board / "1_1.html", record):
+        opened(browser, page, width=390, dark=dark)
+        assert browser.run("document.documentElement.scrollWidth") <= 390, page
+        assert browser.complaints == []
+        light = browser.run("getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0] > 128")
+        assert light != dark
+
+
+@needs_browser
+def test_what_a_contestant_writes_never_runs(browser: Browser, tmp_path: Path) -> None:
+    where = make_environment(gpu=EVIL)
+    everywhere = {"id": "../../" + EVIL, "problem_name": EVIL, "backend": EVIL, "log": EVIL, "protocol": EVIL}
+    text = f"{EVIL}\n</pre></details>{EVIL}"
+    hostile = an_entry(
+        "../../" + EVIL,
+        2.0,
+        EVIL,
+        text=text,
+        level=None,
+        notes=(EVIL,),
+        trivial=(EVIL,),
+        environment=where,
+        **everywhere,
+    )
+    failed = an_entry("1/1", None, EVIL, outcome="rejected", rule=EVIL, reason=EVIL, environment=where)
+    site = tmp_path / "site"
+    publish(Site([Published(EVIL, (hostile, failed), (), EVIL)]), site)
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+    pages = list(site.rglob("*.html"))
+    assert len(pages) == 9
+    for page in pages:
+        assert re.fullmatch(r"[\w.-]+", page.name)
+        opened(browser, page)
+        assert browser.run("document.images.length") == 0
+        assert "owned" not in browser.run("document.title") or "<img" in browser.run("document.title")
+        assert browser.run("document.querySelectorAll('script:not([type])').length") == 1
+        assert browser.complaints == []
+
+
+# The command
+
+
+def command(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kernelgauge", "leaderboard", *words], capture_output=True, text=True
+    )
+
+
+def test_a_forged_record_does_not_survive_being_judged_again(tmp_path: Path) -> None:
+    """The run folder claims nine times as fast; its candidate returns zeros."""
+    (tmp_path / "quick.toml").write_text(quick_protocol())
+    problem = load_problem("1/19", sizes="small")
+    source = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x * 0\n"
+    forged, candidate = make_answer("1/19", source, speedup=9.0, sizes="small", device="cpu", backend="torch")
+    candidate = candidate.model_copy(update={"backend": "torch"})
+    forged = forged.model_copy(update={"candidate_digest": candidate.digest, "problem_digest": problem.digest})
+    header = make_header(problems=("1/19",), sizes="small", device="cpu")
+    with Run.create(tmp_path / "claimed", header) as run:
+        run.append(forged, candidate)
+    site = tmp_path / "site"
+    assert command(str(tmp_path / "claimed"), "--out", str(site)).returncode == 0
+    assert any("9.00×" in page.read_text() for page in site.glob("*/1_19.html"))
+    again = ["--rejudge", "--protocol", str(tmp_path / "quick.toml")]
+    done = command(str(tmp_path / "claimed"), "--out", str(site), *again)
+    assert done.returncode == 0, done.stderr
+    assert "1/19 (passed, now wrong_value)" in done.stdout
+    (page,) = site.glob("*/1_19.html")
+    assert "9.00×" not in page.read_text() and "wrong value" in page.read_text()
+    assert "quick" in page.read_text()
+    assert len(Run.read(tmp_path / "claimed").evaluations()) == 1
+
+
+def test_wrong_use_is_one_sentence(tmp_path: Path) -> None:
+    nothing = ["leaderboard", str(tmp_path / "nothing"), "--out", str(tmp_path / "site")]
+    with pytest.raises(StoreError, match="there is no run at"):
+        app(nothing, standalone_mode=False)
+    with pytest.raises(UsageError, match="go with --rejudge"):
+        app([*nothing, "--jobs", "2"], standalone_mode=False)

@@ -1,0 +1,613 @@
+"""The queue and its limits in both databases; the real server, what hostile clients send it, and judges that die."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chromium import Browser, needs_browser
+from databases import postgresql  # noqa: F401
+from factories import make_evaluation, quick_protocol
+
+pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
+
+from sqlalchemy import Engine, text
+
+from kernelgauge.cli.main import app
+from kernelgauge.config import load_protocol
+from kernelgauge.errors import MachineError, ProblemError, StoreError, UsageError
+from kernelgauge.schema import Evaluation
+from kernelgauge.serve.accounts import Account, Accounts
+from kernelgauge.serve.app import application
+from kernelgauge.serve.body import Throttle
+from kernelgauge.serve.claims import ATTEMPTS, Claim, Claims
+from kernelgauge.serve.client import Client
+from kernelgauge.serve.database import opened
+from kernelgauge.serve.intake import accepted
+from kernelgauge.serve.judging import Judge
+from kernelgauge.serve.server import served
+from kernelgauge.serve.setting import check_secret
+from kernelgauge.serve.submissions import Allowance, Submissions, TooMany
+
+EVIL = "</script><script>document.title='owned'</script><img src=x onerror=document.title='owned'>"
+PLENTY = Allowance(per_hour=10_000, waiting=10_000)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    """An empty database of either kind."""
+    if request.param == "sqlite":
+        made = opened(f"sqlite:///{tmp_path / 'serve.db'}")
+    else:
+        made = opened(request.getfixturevalue("postgresql"))
+        with made.begin() as connection:
+            connection.execute(text("TRUNCATE submissions, accounts RESTART IDENTITY"))
+    yield made
+    made.dispose()
+
+
+def an_account(engine: Engine, name: str = "ann") -> Account:
+    account = Accounts(engine).of(Accounts(engine).add(name))
+    assert account is not None
+    return account
+
+
+def handed_in(engine: Engine, count: int, name: str = "ann") -> list[int]:
+    desk, account = Submissions(engine, PLENTY), an_account(engine, name)
+    return [desk.hand_in(account, "1/19", f"# {name} {number}\n")[0] for number in range(count)]
+
+
+def the_claim(claims: Claims) -> Claim:
+    claim = claims.take()
+    assert claim is not None
+    return claim
+
+
+# Accounts
+
+
+def test_a_token_opens_its_account_until_it_is_revoked(engine: Engine) -> None:
+    accounts = Accounts(engine)
+    token = accounts.add("ann")
+    found = accounts.of(token)
+    assert found is not None and found.name == "ann"
+    assert accounts.of(token[:-1] + ("a" if token[-1] != "a" else "b")) is None
+    assert accounts.of("") is None and accounts.of("kg_' OR 1=1 --") is None
+    newer = accounts.renew("ann")
+    assert accounts.of(token) is None and accounts.of(newer) is not None
+    accounts.revoke("ann")
+    assert accounts.of(newer) is None
+    with pytest.raises(UsageError, match="already"):
+        accounts.add("ann")
+    with pytest.raises(UsageError, match="no account"):
+        accounts.revoke("bob")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../ann", EVIL, "a" * 41, "-ann", "änn", "ann\n"])
+def test_names_that_are_more_than_names_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="cannot name an account"):
+        Accounts(opened(f"sqlite:///{tmp_path / 'serve.db'}")).add(name)
+
+
+def test_tokens_are_nowhere_in_the_database(tmp_path: Path) -> None:
+    engine = opened(f"sqlite:///{tmp_path / 'serve.db'}")
+    token = Accounts(engine).add("ann")
+    engine.dispose()
+    for file in tmp_path.iterdir():
+        assert token.encode() not in file.read_bytes() and token[3:].encode() not in file.read_bytes()
+
+
+# The queue
+
+
+def test_judges_at_once_never_hold_the_same_submission(engine: Engine) -> None:
+    numbers = handed_in(engine, 60)
+    claims = Claims(engine)
+
+    def take_all(_: int) -> list[int]:
+        return [claim.number for claim in iter(claims.take, None)]
+
+    with ThreadPoolExecutor(8) as pool:
+        taken = [number for some in pool.map(take_all, range(8)) for number in some]
+    assert sorted(taken) == numbers
+
+
+def test_what_a_dead_judge_held_is_judged_by_another_and_only_once(engine: Engine) -> None:
+    handed_in(engine, 1)
+    dead = the_claim(Claims(engine, lease=-1.0))
+    alive = the_claim(Claims(engine))
+    assert alive.number == dead.number and Claims(engine).take() is None
+    claims = Claims(engine)
+    claims.renew([dead])
+    assert not claims.end(dead, make_evaluation("1/19", 9.0))
+    assert claims.end(alive, make_evaluation("1/19", 2.0))
+    assert not claims.end(alive, make_evaluation("1/19", 3.0))
+    assert not claims.refuse(dead, "no") and not claims.give_back(dead, begun=True)
+    found = Submissions(engine).get(alive.number)
+    assert found is not None and found.state == "judged" and found.attempts == 2
+    assert found.record is not None and found.record.speedup == 2.0
+
+
+def test_a_lease_that_is_renewed_holds(engine: Engine) -> None:
+    handed_in(engine, 1)
+    claim = the_claim(Claims(engine, lease=-1.0))
+    Claims(engine).renew([claim])
+    assert Claims(engine).take() is None
+    assert Claims(engine).end(claim, make_evaluation("1/19"))
+
+
+def test_what_kills_its_judges_is_given_up(engine: Engine) -> None:
+    handed_in(engine, 2)
+    for _ in range(ATTEMPTS):
+        assert the_claim(Claims(engine, lease=-1.0)).number == 1
+    assert the_claim(Claims(engine)).number == 2
+    found = Submissions(engine).get(1)
+    assert found is not None and found.state == "failed" and "no judge came to an end" in found.reason
+
+
+def test_what_failed_is_tried_again_and_what_was_interrupted_costs_no_attempt(engine: Engine) -> None:
+    handed_in(engine, 1)
+    claims, desk = Claims(engine), Submissions(engine)
+    for _ in range(5):
+        assert claims.give_back(the_claim(claims), begun=False)
+    for attempt in range(1, ATTEMPTS + 1):
+        found = desk.get(1)
+        assert found is not None and (found.state, found.attempts) == ("waiting", attempt - 1)
+        assert claims.give_back(the_claim(claims), begun=True, reason="the machine failed")
+    found = desk.get(1)
+    assert found is not None and (found.state, found.reason) == ("failed", "the machine failed")
+    assert claims.take() is None
+
+
+def test_a_restart_loses_nothing(engine: Engine) -> None:
+    handed_in(engine, 3)
+    claims = Claims(engine)
+    claims.end(the_claim(claims), make_evaluation("1/19", 2.0))
+    the_claim(claims)
+    again = opened(engine.url.render_as_string(hide_password=False))
+    assert Submissions(again).counts() == {"waiting": 1, "judging": 1, "judged": 1, "failed": 0}
+    first = Submissions(again).get(1)
+    assert first is not None and first.source == "# ann 0\n" and first.record == Submissions(engine).get(1).record  # type: ignore[union-attr]
+    again.dispose()
+
+
+def test_the_same_text_is_taken_once_for_each_account(engine: Engine) -> None:
+    desk, ann, bob = Submissions(engine), an_account(engine), an_account(engine, "bob")
+    assert desk.hand_in(ann, "1/19", "# same\n") == (1, True)
+    assert desk.hand_in(ann, "1/19", "# same\n") == (1, False)
+    assert desk.hand_in(ann, "1/20", "# same\n")[1] and desk.hand_in(bob, "1/19", "# same\n")[1]
+
+
+@pytest.mark.parametrize("allowed", [{"per_hour": 7, "waiting": 50}, {"per_hour": 50, "waiting": 7}], ids=str)
+def test_limits_hold_against_many_requests_at_once(engine: Engine, allowed: dict[str, int]) -> None:
+    desk, account = Submissions(engine, Allowance(**allowed)), an_account(engine)
+
+    def hand_in(number: int) -> bool:
+        try:
+            return desk.hand_in(account, "1/19", f"# {number}\n")[1]
+        except TooMany:
+            return False
+
+    with ThreadPoolExecutor(10) as pool:
+        assert sum(pool.map(hand_in, range(20))) == 7
+    assert desk.hand_in(an_account(engine, "bob"), "1/19", "# 1\n")[1]
+
+
+def test_another_version_or_kind_of_database_is_refused(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'serve.db'}"
+    with opened(address).begin() as connection:
+        connection.execute(text("UPDATE about SET version = 99"))
+    with pytest.raises(StoreError, match="version 99"):
+        opened(address)
+    for wrong in ("mysql://root:secret@host/name", "sqlite://", "nonsense"):
+        with pytest.raises(StoreError) as refused:
+            opened(wrong)
+        assert "secret" not in str(refused.value)
+    with pytest.raises(StoreError, match="cannot be used") as refused:
+        opened("postgresql://ann:secret@127.0.0.1:1/none")
+    assert "secret" not in str(refused.value)
+
+
+# The judge's loop
+
+
+class Scripted:
+    """Ends claims as it is told to, without a session: what the loop does with each ending is what is tested."""
+
+    ahead = 2
+
+    def __init__(self, endings: dict[int, list[Evaluation | BaseException]]):
+        self.endings = endings
+        self.begun: list[int] = []
+
+    def submit(self, claim: Claim) -> Future[Evaluation]:
+        self.begun.append(claim.number)
+        future: Future[Evaluation] = Future()
+        waiting = self.endings.get(claim.number)
+        if waiting:
+            ending = waiting.pop(0)
+            future.set_exception(ending) if isinstance(ending, BaseException) else future.set_result(ending)
+        return future
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+def until(condition: Any, seconds: float = 120.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.05)
+
+
+def test_the_loop_keeps_verdicts_repeats_failures_and_gives_back_what_it_holds(engine: Engine) -> None:
+    handed_in(engine, 5)
+    broken: list[Evaluation | BaseException] = [RuntimeError("a fault of ours") for _ in range(ATTEMPTS)]
+    scripted = Scripted({
+        1: [make_evaluation("1/19", 2.0)],
+        2: [MachineError("out of memory"), make_evaluation("1/19", outcome="wrong_value")],
+        3: [ProblemError("the reference fails")],
+        4: broken,
+    })  # fmt: skip
+    desk, stop = Submissions(engine), threading.Event()
+    judge = threading.Thread(target=Judge(Claims(engine), scripted).run, args=(stop,))
+    judge.start()
+    try:
+        until(lambda: desk.counts()["judging"] == 1 and desk.counts()["waiting"] == 0)
+    finally:
+        stop.set()
+        judge.join()
+    found = {number: desk.get(number) for number in range(1, 6)}
+    states = {number: each.state for number, each in found.items() if each}
+    assert states == {1: "judged", 2: "judged", 3: "failed", 4: "failed", 5: "waiting"}
+    assert Counter(scripted.begun) == {1: 1, 2: 2, 3: 1, 4: ATTEMPTS, 5: 1}
+    assert found[3] and found[3].reason == "the reference fails"
+    assert found[4] and "a fault of ours" in found[4].reason
+    assert found[5] and found[5].attempts == 0
+
+
+def test_strangers_are_judged_under_secret_seeds_only() -> None:
+    check_secret(load_protocol("strict"))
+    with pytest.raises(UsageError, match="public seeds"):
+        check_secret(load_protocol("v0.1"))
+
+
+# What strangers send
+
+
+@pytest.mark.parametrize(
+    "problem",
+    ["../../etc/passwd", "/etc/passwd", "mine.py", "1/23/../../x.py", "1/9999", "", EVIL, "a" * 10_000, "nosuch:1/1"],
+)
+def test_only_problems_of_a_suite_are_accepted(problem: str) -> None:
+    with pytest.raises(UsageError):
+        accepted(problem, "", b"class ModelNew: ...", 1000)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"\x7fELF\xff\xfe", "UTF-8"), (b"a\0b", "zero byte"), (b"  \n", "empty"), (b"x" * 1001, "1001 bytes")],
+    ids=["binary", "zero", "blank", "large"],
+)
+def test_only_text_of_some_size_is_accepted(content: bytes, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        accepted("1/23", "", content, 1000)
+    assert accepted("1/23_Softmax".lower(), "triton", b"\xef\xbb\xbf# text\n", 1000).source == "# text\n"
+    with pytest.raises(UsageError, match="no such backend"):
+        accepted("1/23", "os:system", b"# text\n", 1000)
+
+
+def test_an_address_that_guesses_has_to_wait() -> None:
+    throttle = Throttle(most=3, seconds=3600)
+    for _ in range(3):
+        assert not throttle.closed("a")
+        throttle.wrong("a")
+    assert throttle.closed("a") and not throttle.closed("b")
+    forgetful = Throttle(most=1, seconds=0.0)
+    forgetful.wrong("a")
+    assert not forgetful.closed("a")
+
+
+# The web server
+
+
+class Web:
+    """The real application behind a real server on a port of this machine."""
+
+    def __init__(self, folder: Path, allowance: Allowance):
+        self.engine = opened(f"sqlite:///{folder / 'serve.db'}")
+        self.token = Accounts(self.engine).add("ann")
+        self.allowance = allowance
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.server = served(application(self.engine, (), allowance, "a protocol"), "127.0.0.1", self.port)
+        self.thread = threading.Thread(target=self.server.run)
+        self.thread.start()
+        until(lambda: self.server.started)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def ask(
+        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
+    ) -> tuple[int, dict[str, str], bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        try:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+        finally:
+            connection.close()
+
+    def hand_in(self, source: bytes, problem: str = "1/19", token: str | None = None) -> tuple[int, Any]:
+        headers = {"authorization": f"Bearer {self.token if token is None else token}"}
+        status, _, answer = self.ask("POST", f"/api/submissions?problem={problem}", source, headers)
+        return status, json.loads(answer)
+
+    def form(self, parts: dict[str, str], file: tuple[str, bytes] | None = None) -> tuple[int, dict[str, str], str]:
+        boundary = "kernelgauge-boundary"
+        lines = [
+            f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+            for name, value in parts.items()
+        ]
+        if file:
+            head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{file[0]}"\r\n\r\n'
+            lines.append(head.encode() + file[1] + b"\r\n")
+        body = b"".join(lines) + f"--{boundary}--\r\n".encode()
+        kind = {"content-type": f"multipart/form-data; boundary={boundary}"}
+        status, headers, answer = self.ask("POST", "/submit", body, kind)
+        return status, headers, answer.decode()
+
+    def close(self) -> None:
+        self.server.should_exit = True
+        self.thread.join()
+        self.engine.dispose()
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[Web]:
+    made = Web(tmp_path, Allowance(source_bytes=64 * 1024, per_hour=20, waiting=10))
+    yield made
+    made.close()
+
+
+def test_a_program_hands_in_and_reads_the_verdict(web: Web) -> None:
+    client = Client(web.address, web.token)
+    number = client.hand_in("1/19", "# an answer\n")
+    assert client.hand_in("level1/19", "# an answer\n") == number
+    assert client.verdict(number)["state"] == "waiting"
+    claims = Claims(web.engine)
+    claims.end(the_claim(claims), make_evaluation("1/19", 2.0, contestant="ann"))
+    found = client.waited(number)
+    assert found["verdict"]["speedup"] == 2.0 and found["account"] == "ann"
+    with pytest.raises(UsageError, match="401"):
+        Client(web.address, "kg_nothing").hand_in("1/19", "# x\n")
+    with pytest.raises(UsageError, match="not the name of a problem"):
+        client.hand_in("/etc/passwd", "# x\n")
+    with pytest.raises(UsageError, match="404"):
+        client.verdict(10**30)
+    with pytest.raises(UsageError, match="not the URL"):
+        Client("file:///etc/passwd")
+
+
+def test_the_boards_show_a_verdict_as_soon_as_it_is_there(web: Web) -> None:
+    assert b"Nothing has been judged yet" in web.ask("GET", "/")[2]
+    web.hand_in(b"# the fastest\n")
+    claims = Claims(web.engine)
+    claim = the_claim(claims)
+    record = make_evaluation("1/19", 2.0, contestant="ann")
+    claims.end(claim, record)
+    until(lambda: b"ann" in web.ask("GET", "/")[2])
+    assert b"# the fastest" in web.ask("GET", f"/records/{record.id}.html")[2]
+    status, headers, content = web.ask("GET", f"/records/{record.id}.json")
+    assert (status, headers["content-type"]) == (200, "application/json")
+    assert json.loads(content)["id"] == record.id
+
+
+def test_every_answer_is_guarded(web: Web) -> None:
+    for path in ("/", "/submit", "/submissions", "/assets/site.js", "/nothing", "/api/health", "/submissions/7"):
+        _, headers, _ = web.ask("GET", path)
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "path", ["/../../etc/passwd", "/records/../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/assets//etc/passwd"]
+)
+def test_no_path_leads_to_a_file(web: Web, path: str) -> None:
+    status, _, content = web.ask("GET", path)
+    assert status == 404 and b"root:" not in content
+
+
+def test_what_is_too_much_is_not_read(web: Web) -> None:
+    """It says that a gigabyte will come, or does not say when it will end."""
+    head = ["POST /api/submissions?problem=1/19 HTTP/1.1", "Host: x", f"Authorization: Bearer {web.token}"]
+    for length, status in (("Content-Length: 1000000000", 413), ("Transfer-Encoding: chunked", 411)):
+        with socket.create_connection(("127.0.0.1", web.port), timeout=120) as sender:
+            sender.sendall("\r\n".join([*head, length, "", ""]).encode())
+            answer = b"".join(iter(lambda: sender.recv(1000), b""))  # until it is hung up on
+            assert answer.startswith(f"HTTP/1.1 {status}".encode())
+    with pytest.raises(UsageError, match="413: 1000000 bytes are too many"):
+        Client(web.address, web.token).hand_in("1/19", "x" * 1_000_000)
+    status, answer = web.hand_in(b"x" * (64 * 1024 + 1))
+    assert (status, answer) == (422, {"error": "the candidate has 65537 bytes, and 65536 are allowed"})
+    assert Submissions(web.engine).counts()["waiting"] == 0
+
+
+def test_without_a_token_nothing_is_read_and_guessing_ends(web: Web) -> None:
+    seen = Counter(web.hand_in(b"# x\n", token=f"kg_{'a' * 43}")[0] for _ in range(35))
+    assert seen == {401: 30, 429: 5}
+    assert web.hand_in(b"# x\n")[0] == 429  # from this address, for a minute
+    assert web.ask("GET", "/submissions")[0] == 200
+
+
+def test_an_account_cannot_fill_the_queue(web: Web) -> None:
+    seen = [web.hand_in(f"# {number}\n".encode()) for number in range(12)]
+    assert [status for status, _ in seen] == [201] * 10 + [429] * 2
+    assert "wait for their verdicts" in seen[-1][1]["error"]
+
+
+def test_the_form_takes_text_and_files_and_says_what_is_wrong(web: Web) -> None:
+    right = {"token": web.token, "problem": "1/19", "backend": "", "source": "# a text\r\nx = 1\r\n"}
+    status, headers, _ = web.form(right)
+    assert (status, headers["location"]) == (303, "/submissions/1")
+    stored = Submissions(web.engine).get(1)
+    assert stored is not None and stored.source == "# a text\nx = 1\n"
+    status, headers, _ = web.form(right, ("../../../etc/cron.d/" + "<img src=x>", b"# a file\n"))
+    assert (status, headers["location"]) == (303, "/submissions/2")
+    for change, code, said in (
+        ({"token": "kg_no"}, 401, "no token of this server"),
+        ({"problem": EVIL}, 422, "not the name of a problem"),
+        ({"backend": EVIL}, 422, "no such backend"),
+        ({"source": ""}, 422, "empty"),
+    ):
+        status, _, page = web.form({**right, **change})
+        assert status == code and said in page
+        assert "<img" not in page and page.count("<script") == 1
+        assert web.token not in page
+    assert web.form(right, ("binary", bytes(range(256))))[0] == 422
+    assert web.form({**right, "source": "x" * (200 * 1024)})[0] == 413
+    assert web.form({**right, "token": "x" * (70 * 1024)})[0] == 400
+
+
+@needs_browser
+def test_hostile_text_is_shown_and_never_runs(web: Web) -> None:
+    """Typed into the form by a real browser, judged, and read on every page that shows it."""
+    claims = Claims(web.engine)
+    with Browser() as browser:
+        browser.look(390)
+        browser.open(f"{web.address}/submit")
+        assert browser.run("document.documentElement.scrollWidth") <= 390
+        browser.write("input[name=token]", web.token)
+        browser.write("input[name=problem]", "1/19")
+        browser.write("textarea", f"# {EVIL}\n</pre>{EVIL}\n")
+        browser.click("button[type=submit]")
+        browser.until("location.pathname === '/submissions/1' && document.readyState === 'complete'")
+        assert "It waits to be judged" in browser.run("document.body.innerText")
+        assert EVIL in browser.run("document.querySelector('pre.source').textContent")
+        record = make_evaluation("1/19", outcome="rejected", rule=EVIL, reason=EVIL, log=EVIL, contestant="ann")
+        claims.end(the_claim(claims), record)
+        # The page looks again by itself.
+        browser.until("document.querySelector('#record') !== null && document.readyState === 'complete'")
+        until(lambda: web.ask("GET", f"/records/{record.id}.html")[0] == 200)
+        browser.complaints.clear()
+        for path in ("submissions/1", "submissions", f"records/{record.id}.html", "", "history.html"):
+            browser.open(f"{web.address}/{path}")
+            browser.until("document.documentElement?.dataset.ready !== undefined")
+            assert browser.run("document.images.length") == 0
+            assert not browser.run("document.title").startswith("owned")
+            assert browser.run("document.documentElement.scrollWidth") <= 390, path
+        assert browser.complaints == []
+
+
+# All of it
+
+
+def command(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "kernelgauge", *words]
+    return subprocess.run(line, capture_output=True, text=True, env={**os.environ, **environment})
+
+
+def test_two_judges_a_killed_one_and_a_restart(tmp_path: Path) -> None:
+    """The whole command: candidates handed in from a shell, a judge killed in the middle, the server begun again."""
+    (tmp_path / "quick.toml").write_text(quick_protocol())
+    database = {"KERNELGAUGE_DB": f"sqlite:///{tmp_path / 'serve.db'}"}
+    token = command("account", "add", "ann", **database).stdout.strip()
+    right = (
+        "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n"
+    )
+    refused = "import kernelgauge.evaluation\nclass ModelNew: ...\n"
+    (tmp_path / "right.py").write_text(right)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    fixed = ["--device", "cpu", "--sizes", "small", "--protocol", str(tmp_path / "quick.toml"), "--lease", "5"]
+    line = [sys.executable, "-m", "kernelgauge", "serve", "--port", str(port), *fixed]
+    address, environment = f"http://127.0.0.1:{port}", {**os.environ, **database}
+    where = {"KERNELGAUGE_SERVER": address, "KERNELGAUGE_TOKEN": token}
+    engine = opened(database["KERNELGAUGE_DB"])
+    desk, client = Submissions(engine), Client(address, token)
+
+    server = subprocess.Popen([*line, "--judges", "2"], env=environment)
+    try:
+        done = command("submit", "1/19", str(tmp_path / "right.py"), "--no-wait", **where)
+        assert done.returncode == 0 and done.stdout.strip() == f"{address}/submissions/1", done.stderr
+        until(lambda: desk.counts()["judging"] == 1, 300)
+        for judge in children(server.pid):
+            os.kill(judge, signal.SIGKILL)
+        numbers = [client.hand_in("1/19", f"{refused}# {number}\n") for number in range(10)]
+        assert desk.counts()["judged"] + desk.counts()["judging"] + desk.counts()["waiting"] == 11
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(300)
+    assert children(server.pid) == []
+
+    server = subprocess.Popen([*line, "--judges", "1"], env=environment)
+    try:
+        until(lambda: desk.counts()["judged"] == 11, 500)
+        done = command("submit", "1/19", str(tmp_path / "right.py"), "--json", **where)
+        first = json.loads(done.stdout)
+        assert first["number"] == 1 and first["verdict"]["outcome"] == "passed" and done.returncode == 0
+        verdicts = [client.verdict(number)["verdict"] for number in numbers]
+        assert {(each["outcome"], each["rule"]) for each in verdicts} == {("rejected", "imports_evaluator")}
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(300)
+    engine.dispose()
+
+
+@pytest.mark.nightly
+def test_200_submissions_of_20_clients_at_once_lose_nothing() -> None:
+    benchmark = Path(__file__).parent.parent / "benchmarks" / "serve_load.py"
+    done = subprocess.run([sys.executable, str(benchmark)], capture_output=True, text=True)
+    assert done.returncode == 0 and "complaints: 0" in done.stdout, done.stdout + done.stderr
+
+
+def children(parent: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and re.search(
+                rf"^PPid:\t{parent}$", (entry / "status").read_text(), re.MULTILINE
+            ):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["serve", "--protocol", "v0.1", "--device", "cpu"], "public seeds"),
+        (["account", "add", "../x"], "cannot name an account"),
+        (["account", "revoke", "nobody"], "no account 'nobody'"),
+        (["submit", "1/19", "missing.py", "--server", "http://127.0.0.1:1"], "a token is needed"),
+        (["judge", "--db", "mysql://x/y"], "cannot be used"),
+    ],
+    ids=lambda words: words[0] if isinstance(words, list) else None,
+)
+def test_wrong_use_is_one_sentence(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERNELGAUGE_DB", f"sqlite:///{tmp_path / 'serve.db'}")
+    monkeypatch.delenv("KERNELGAUGE_TOKEN", raising=False)
+    with pytest.raises(UsageError, match=said):
+        app(words, standalone_mode=False)
