@@ -30,6 +30,10 @@ _FLAGS = [
 ]
 
 
+class Navigated(Exception):
+    """The page that was asked is not there any more: another one is on its way."""
+
+
 class Browser:
     """One page of one browser. Everything that the page complains about is kept in `complaints`."""
 
@@ -74,11 +78,17 @@ class Browser:
         self.until("document.readyState === 'complete' && location.href !== 'about:blank'")
 
     def until(self, condition: str, seconds: float = 60) -> None:
-        """Wait for a condition in the page's own words."""
+        """Wait for a condition in the page's own words, on whichever page comes meanwhile."""
         end = time.monotonic() + seconds
-        while not self.run(condition):
+        while not self._holds(condition):
             assert time.monotonic() < end, f"not within {seconds} s: {condition}"
             time.sleep(0.05)
+
+    def _holds(self, condition: str) -> bool:
+        try:
+            return bool(self.run(condition))
+        except Navigated:
+            return False
 
     def run(self, expression: str) -> Any:
         """The value of an expression in the page, as JSON would carry it."""
@@ -137,6 +147,8 @@ class Browser:
         while True:
             answer = self._receive()
             if answer.get("id") == self._count:
+                if any(word in str(answer.get("error")) for word in ("navigated", "context")):
+                    raise Navigated(method)
                 assert "error" not in answer, f"{method}: {answer['error']}"
                 return dict(answer["result"])
             self._note(answer)

@@ -328,7 +328,7 @@ def test_a_kernel_opens_with_its_code_and_leads_to_its_record(browser: Browser, 
     assert "# number 5" in browser.run("document.querySelector('#k-2 pre').textContent")
     browser.click("#k-2 .meta a")
     browser.until("location.pathname.includes('/records/') && document.documentElement?.dataset.ready !== undefined")
-    browser.until("document.body.innerText.includes('Raw samples')")
+    browser.until("document.body?.innerText.includes('Raw samples')")
     text = browser.run("document.body.innerText")
     assert "Correct and faster: 1.500×" in text and "contestant 5" in text
     assert browser.complaints == []
@@ -341,7 +341,7 @@ def test_the_record_of_the_best_says_all_there_is(browser: Browser, folder: Path
     best = browser.run("document.querySelector('#k-1').innerText")
     assert "1.20× over compile" in best and "reaches 40.0 % of the bound" in best
     browser.click("#k-1 .meta a")
-    browser.until("location.pathname.includes('/records/') && document.body.innerText.includes('Raw samples')")
+    browser.until("location.pathname.includes('/records/') && document.body?.innerText.includes('Raw samples')")
     assert browser.complaints == []
 
 
