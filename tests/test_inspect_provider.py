@@ -16,10 +16,13 @@ from factories import quick_protocol
 pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 pytest.importorskip("openai", reason="needs the extra inspect")
 
+from asking import command_here
 from inspect_ai import eval
+from inspect_ai.log import read_eval_log
 from inspect_ai.model import get_model
 
 from kernelgauge.inspect.task import kernelbench
+from kernelgauge.store.run import Run
 
 REFERENCE = """import torch
 
@@ -144,3 +147,27 @@ def test_every_sample_ends_in_a_verdict_whatever_the_server_does(server: str, tm
     assert [message.role for message in long.messages] == ["user", "assistant", "user", "assistant"]
     assert "more briefly" in long.messages[2].text
     assert log.stats.model_usage["openai-api/local/kernels"].output_tokens == 5 * (len(MANNERS) + 1)
+
+
+def test_run_takes_the_address_of_a_server(server: str, tmp_path: Path, quick: str) -> None:
+    problem = tmp_path / "plain.py"
+    problem.write_text(REFERENCE.replace("NUMBER", "2"))
+    model = [
+        "--model",
+        "openai-api/local/kernels",
+        "-M",
+        f"base_url={server}",
+        "-M",
+        "api_key=secret",
+        "-M",
+        "stream=true",
+    ]
+    where = ["--problems", str(problem), "--device", "cpu", "--protocol", quick, "--out", str(tmp_path / "run")]
+    done = command_here("run", *model, *where, "--backend", "torch", "--option", "zero_shot")
+    assert done.returncode == 0, done.stderr
+    (record,) = Run.read(tmp_path / "run").evaluations()
+    assert record.passed and record.contestant == "openai-api/local/kernels"
+    (log,) = (read_eval_log(str(path)) for path in (tmp_path / "run" / "inspect").iterdir())
+    assert log.eval.model_args == {"stream": True}
+    said = Run.read(tmp_path / "run").header.command
+    assert "api_key=..." in said and "secret" not in said

@@ -98,8 +98,7 @@ def judge_model(
         raise UsageError("there are no such problems")
     judge = judge_of(Setting.model_validate(made.dataset[0].metadata["setting"]))
     judge.samples, judge.command = samples, command_line()
-    options = _options(arguments)
-    who = str(_rightly(get_model, model, **options))  # a wrong name or a missing key must not leave a folder
+    asked = _rightly(get_model, model, **_options(arguments))  # a wrong name or a missing key must not leave a folder
     if prices is not None:
         use_prices(prices, model)
     in_dollars = task.get("budget_usd") or budget_of(task.get("budget")).usd
@@ -108,14 +107,13 @@ def judge_model(
     try:
         with RunProgress() as watch:
             judge.watch = watch
-            judge.open(who)
+            judge.open(str(asked))
             missing = sum(judge.answered(key, number) is None for key in keys for number in range(samples))
             watch.begin(missing)
             logs = _rightly(
                 eval,
                 made,
-                model=model,
-                model_args=options,
+                model=asked,
                 epochs=Epochs(samples, ["mean", *(f"pass_at_{k}" for k in _KS if 1 < k <= samples)]),
                 log_dir=str(out / "inspect"),
                 log_level="error",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,8 @@ from kernelgauge.schema import Sizes, suite_of
 if TYPE_CHECKING:
     from kernelgauge.config import Protocol
     from kernelgauge.schema import RuleSetName
+
+_KEY = re.compile(r"(?P<name>\b\w*(?:key|token|secret|password))=\S+", re.IGNORECASE)
 
 
 class SizesOption(StrEnum):
@@ -177,8 +180,8 @@ def chosen_rules(
 
 
 def command_line() -> str:
-    """The command under way, as a shell would take it again."""
-    return shlex.join(["kernelgauge", *sys.argv[1:]])
+    """The command under way, as a shell would take it again; a key that was given for a model is left out."""
+    return _KEY.sub(r"\g<name>=...", shlex.join(["kernelgauge", *sys.argv[1:]]))
 
 
 def chosen_gpu_memory(gpu_memory: float | None, device: str) -> float | None:
