@@ -100,6 +100,39 @@ def test_the_budget_of_the_run_ends_agents_too(tmp_path: Path, problem: str, qui
     assert sample.store["spent"]["calls"] == 3 and verdict_in(sample)["outcome"] == "passed"
 
 
+def test_an_agent_that_was_interrupted_does_not_pay_twice(tmp_path: Path, problem: str, quick: str) -> None:
+    calls: list[Call] = [
+        ("evaluate", {"source": WRONG}),
+        ("profile", {"source": RIGHT}),
+        ("evaluate", {"source": RIGHT}),
+        ("submit", {"answer": RIGHT}),
+    ]
+    out, asked_for = tmp_path / "run", []
+
+    def model(fails_at: int) -> Model:
+        def output(*_: Any) -> ModelOutput:
+            if len(asked_for) == fails_at:
+                raise RuntimeError("the provider has gone")
+            asked_for.append(calls[len(asked_for)])
+            made = ModelOutput.for_tool_call("scripted", *asked_for[-1])
+            made.usage = USAGE
+            return made
+
+        return get_model("mockllm/model", custom_outputs=output)
+
+    task = {"strategy": "react", "out": str(out), "budget": "calls=4,evaluations=3"}
+    log = asked(model(3), tmp_path / "logs", problem, quick, **task)
+    assert log.status == "error" and len(asked_for) == 3
+    first = {record.number: record.attempt for record in Run.read(out).attempts()}
+    close_judges()
+    sample = only(asked(model(4), tmp_path / "logs", problem, quick, **task))
+    assert asked_for == calls and verdict_in(sample)["outcome"] == "passed"
+    spent = sample.store["spent"]
+    assert (spent["calls"], spent["evaluations"]) == (4, 3)
+    again = {record.number: record.attempt for record in Run.read(out).attempts()}
+    assert len(first) == 6 and {number: again[number] for number in first} == first and len(again) == 7
+
+
 def test_the_tools_work_in_an_agent_of_one_s_own(tmp_path: Path, problem: str, quick: str) -> None:
     given = {"device": "cpu", "backend": "torch", "protocol": quick, "measure_performance": False}
     made = kernelbench(problems=problem, **given)  # type: ignore[arg-type]

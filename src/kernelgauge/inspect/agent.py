@@ -1,6 +1,7 @@
 """An agent of Inspect's own kind (`react`) with our tools, within the same budget as any strategy.
 
-Unlike a strategy it keeps a conversation of its own, so a sample that was interrupted begins anew.
+Unlike a strategy it keeps a conversation of its own. A sample that was interrupted goes through it again with the
+answers that were kept, and with the verdicts and profiles that its tools gave.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from kernelgauge.inspect.ledger import OutOfBudget
 from kernelgauge.inspect.scorer import NOT_ASKED, same_problem, setting_in
 from kernelgauge.inspect.solver import restored
 from kernelgauge.inspect.tools import kernel_tools
-from kernelgauge.inspect.workbench import workbench
+from kernelgauge.inspect.workbench import Workbench, workbench
 from kernelgauge.schema import Attempt, Budget
 
 REACT = "react"
@@ -76,15 +77,24 @@ def paid() -> Agent:
         # Evaluations have run out for the tools only: the agent is to submit what it has.
         if bench.ended() not in (None, "evaluations"):
             raise _Ended
-        with bench.judge.asking():
-            async with bench.judge.ledger.call():
-                started = time.monotonic()
-                output = await get_model().generate(state.messages, tools)
-                await bench.note(
-                    Attempt(answer=output.completion, spent=spent_on(output, time.monotonic() - started))
-                )
+        before = bench.before
+        if before is not None and before.output:
+            output = ModelOutput.model_validate_json(before.output)
+            await bench.note(before)
+        else:
+            output = await _asked(bench, state, tools)
         state.output = output
         state.messages.append(output.message)
         return state
 
     return execute
+
+
+async def _asked(bench: Workbench, state: AgentState, tools: list[Tool]) -> ModelOutput:
+    with bench.judge.asking():
+        async with bench.judge.ledger.call():
+            started = time.monotonic()
+            output = await get_model().generate(state.messages, tools)
+            spent = spent_on(output, time.monotonic() - started)
+            await bench.note(Attempt(answer=output.completion, output=output.model_dump_json(), spent=spent))
+    return output

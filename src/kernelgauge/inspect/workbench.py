@@ -68,10 +68,18 @@ class Workbench:
         """Which limit of the budget is reached."""
         return self.budget.ended_by(self.spent)
 
+    @property
+    def before(self) -> Attempt | None:
+        """What came next when this sample was worked on before, and was interrupted; None where nothing is known."""
+        return self.judge.ledger.kept(self.problem, self.sample).get(len(self.held.get(ATTEMPTS, [])))
+
     async def note(self, attempt: Attempt) -> None:
-        """Add a call or an evaluation to what was tried and spent, and to the run folder."""
+        """Add a call or an evaluation to what was tried and spent, and to the run folder unless that has it."""
+        before = self.before
         self.held.set(SPENT, (self.spent + attempt.spent).model_dump(mode="json"))
         self.held.set(ATTEMPTS, [*self.held.get(ATTEMPTS, []), in_short(attempt)])
+        if before is not None and (before.answer, before.source) == (attempt.answer, attempt.source):
+            return
         ledger = self.judge.ledger
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(ledger.add, self.problem, self.sample, attempt)

@@ -115,6 +115,8 @@ class Attempt(Record):
     """The ideas in it, where ideas were asked for."""
     refusal: str = ""
     """Why it was refused before any evaluation, in a sentence; empty if it was not."""
+    output: str = ""
+    """The whole answer as JSON of whoever asked, where its text does not say all: an agent's calls of tools."""
     evaluation: Evaluation | None = None
     """Its verdict; None where it was refused, or the strategy does not look at verdicts."""
     profile: str = ""
