@@ -155,6 +155,17 @@ def test_wrong_names_are_refused_in_a_sentence(folder: Path, tmp_path: Path) -> 
         kg.load(tmp_path / "nothing")
 
 
+def test_what_is_not_installed_is_named_with_its_extra(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("pandas", "pyarrow"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(UsageError, match=r"pandas is needed: pip install 'kernelgauge\[data\]'"):
+        load(folder).to_pandas()
+    with pytest.raises(UsageError, match="pyarrow is needed"):
+        write([load(folder)], table_named("trials"), "parquet", tmp_path)
+
+
 def test_the_docs_name_every_table_and_column() -> None:
     said = DOCS.read_text()
     for table in TABLES.values():
