@@ -26,6 +26,10 @@ _FLAGS = (
 _KEYS = {"Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, "Tab": 9, "/": 191}
 
 
+class Navigated(Exception):
+    """The page that was asked is not there any more: another one is on its way."""
+
+
 class Browser:
     """One page at a time; `said` is all that the page wrote to the console, errors included."""
 
@@ -48,14 +52,16 @@ class Browser:
         for domain in ("Page", "Runtime", "Log"):
             self.call(f"{domain}.enable")
 
-    def open(self, page: Path, anchor: str = "", width: int = 1400, dark: bool = False, height: int = 900) -> None:
-        """Load a file and wait until its script has run."""
+    def open(
+        self, page: Path | str, anchor: str = "", width: int = 1400, dark: bool = False, height: int = 900
+    ) -> None:
+        """Load a file, or what stands at an address, and wait until its script has run."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         phone = width < 600
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
         self.call("Page.navigate", url="about:blank")
-        self.call("Page.navigate", url=page.as_uri() + anchor)
+        self.call("Page.navigate", url=(page.as_uri() if isinstance(page, Path) else page) + anchor)
         self.wait("document.documentElement?.dataset.ready && document.readyState === 'complete'")
         self.wait("!document.querySelector('[aria-busy]')")
         self.wait("![...document.querySelectorAll('.chart')].some((chart) => chart.clientWidth && !chart.firstChild)")
@@ -68,12 +74,34 @@ class Browser:
         return found["result"].get("value")
 
     def wait(self, condition: str, seconds: float = 30) -> None:
-        """Until a condition holds in the page. Raises TimeoutError."""
+        """Until a condition holds in the page, or in the one that a click leads to. Raises TimeoutError."""
         end = time.monotonic() + seconds
-        while not self.js(f"Boolean({condition})"):
+        while not self._holds(condition):
             if time.monotonic() > end:
                 raise TimeoutError(f"{condition} does not come true; the page said {self.said}")
             time.sleep(0.02)
+
+    def click(self, selector: str) -> None:
+        """Press the left button in the middle of the first element that matches."""
+        x, y = self.js(
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
+            " e.scrollIntoView({block: 'center'});"
+            " const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()"
+        )
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def write(self, selector: str, text: str) -> None:
+        """Type into a field, in place of what it holds."""
+        self.js(f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.focus(); e.select(); }})()")
+        self.call("Input.insertText", text=text)
+
+    def choose(self, selector: str, value: str) -> None:
+        """Choose an entry of a select."""
+        self.js(
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.value = {json.dumps(value)};"
+            " e.dispatchEvent(new Event('input')); })()"
+        )
 
     def press(self, *keys: str) -> None:
         """Press and release keys, one after the other."""
@@ -96,6 +124,12 @@ class Browser:
         """An order to the page, and its answer."""
         return self._call(method, self._session, **values)
 
+    def _holds(self, condition: str) -> bool:
+        try:
+            return bool(self.js(f"Boolean({condition})"))
+        except Navigated:
+            return False
+
     def _call(self, method: str, session: str | None = None, **values: Any) -> dict[str, Any]:
         self._number += 1
         order = {"id": self._number, "method": method, "params": values} | ({"sessionId": session} if session else {})
@@ -103,6 +137,8 @@ class Browser:
         while True:
             message = self._next()
             if message.get("id") == self._number:
+                if any(word in str(message.get("error")) for word in ("navigated", "context")):
+                    raise Navigated(method)
                 if "error" in message:
                     raise RuntimeError(f"{method}: {message['error']}")
                 result: dict[str, Any] = message["result"]

@@ -24,14 +24,13 @@ from kernelgauge.leaderboard.entries import Entry, Published
 from kernelgauge.leaderboard.ranking import TOP
 from kernelgauge.problems import catalogue
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.report.html import SCRIPTS
+from kernelgauge.report.html import PARTS
 from kernelgauge.report.payload import payload
 from kernelgauge.report.scores import score
 from kernelgauge.schema import Evaluation, digest
 
 _TEMPLATES = (Path(__file__).parent / "templates", Path(__file__).parent.parent / "report" / "templates")
-# Of the report, all that only defines things.
-_SCRIPTS = (*(name for name in SCRIPTS if name not in ("table.js", "page.js")), "board.js")
+_SCRIPTS = (*PARTS, "board.js")
 _STYLES = ("report.css", "board.css")
 _MOST_EVENTS = 1000
 _ROOM = "kernelgauge.leaderboard"
