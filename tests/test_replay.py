@@ -72,12 +72,14 @@ def test_the_answers_are_of_every_kind() -> None:
     assert all(each.answers for each in given.values()) and any(each.ideas for each in given.values())
 
 
-def test_each_strategy_makes_the_same_table(tmp_path: Path, quick: str) -> None:
-    """Of three that are far from every threshold on any machine: a hundred times as fast, a fifth as fast, wrong."""
+@pytest.mark.parametrize("strategy", [*SEARCHES[:2], *SEARCHES[3:]])
+def test_each_strategy_comes_to_the_same_verdicts(tmp_path: Path, quick: str, strategy: str) -> None:
+    """Right in the end, right and slow, wrong. How fast they are is left to the nightly table: no machine that runs
+    tests side by side can promise an interval."""
     problems = ("2/14", "2/12", "2/40")
-    for strategy in ("sample,attempts=3", "refine,turns=9", "evolve,attempts=4,islands=2", SEARCHES[-1]):
-        found = table(tmp_path, problems, quick, strategy)
-        assert found == pytest.approx(share(problems, FAST + SLOW, FAST)), strategy
+    log = asked("kernelgauge/replay", tmp_path, ",".join(problems), quick, strategy=strategy, jobs=2)
+    assert log.status == "success", log.error
+    assert metrics_of(log)["correct"] == pytest.approx(2 / 3)
 
 
 def test_all_problems_get_the_verdicts_that_they_were_written_for(tmp_path: Path, quick: str) -> None:
