@@ -137,7 +137,9 @@ class Conduct:
             if any(step.after == number and step.feedback == "G+E+P" for step in steps):
                 await self._profile(number)
         start = len(self.history)
-        ended = await collect(*(self._ended(start + place, step, judged) for place, step in enumerate(steps)))
+        taken = [self._ended(start + place, step, judged) for place, step in enumerate(steps)]
+        # For a single one the viewer need not show that it might have been one of several.
+        ended = await collect(*taken) if len(taken) > 1 else [await taken[0]]
         self.history += [each for each in ended if isinstance(each, Attempt)]
         if errors := [each for each in ended if isinstance(each, Exception)]:
             raise next((each for each in errors if not isinstance(each, OutOfBudget)), errors[0])

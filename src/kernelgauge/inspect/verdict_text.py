@@ -66,16 +66,24 @@ def _table(record: Evaluation) -> str:
         )
     if not record.counts:
         rows["not counted"] = f"an answer without the work would pass: {', '.join(record.trivial)}"
-    return "| | |\n|---|---|\n" + "\n".join(f"| {name} | {_cell(text)} |" for name, text in rows.items())
+    return _columns([(name, " ".join(text.split())) for name, text in rows.items()])
 
 
 def _trials(record: Evaluation) -> str:
-    lines = ["| inputs | error | allowed | eager's own | |", "|---|---|---|---|---|"]
+    rows: list[Sequence[str]] = [("inputs", "error", "allowed", "eager's own", "")]
     for trial in record.trials:
-        agreed = "agreed" if trial.agreed else "**not agreed**"
-        figures = f"{trial.error:.2g} | {trial.allowed:.2g} | {trial.reference_error:.2g}"
-        lines.append(f"| {trial.variant} | {figures} | {agreed} |")
-    return "\n".join(lines)
+        agreed = "agreed" if trial.agreed else "NOT AGREED"
+        rows.append(
+            (trial.variant, *(f"{each:.2g}" for each in (trial.error, trial.allowed, trial.reference_error)), agreed)
+        )
+    return _columns(rows)
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> str:
+    """A table as text: viewers show one of Markdown without space between its columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return _fenced("\n".join(line.rstrip() for line in lines))
 
 
 def _samples(timing: Timing, most: int | None) -> str:
@@ -90,10 +98,6 @@ def _samples(timing: Timing, most: int | None) -> str:
 
 def _listed(notes: Sequence[str]) -> Iterator[str]:
     return (f"- {note}" for note in notes)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def _fenced(text: str) -> str:
