@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 import time
+import zlib
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -178,3 +180,13 @@ class Browser:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def texts_in(page: Path, block: str = "texts") -> list[Any]:
+    """What a packed block of a page holds."""
+    found = re.search(rf'<script type="application/json" id="{block}">(.*?)</script>', page.read_text(), re.DOTALL)
+    assert found
+    head, *chunks = found[1].split("\n")
+    assert len(json.loads(head)["packed"]) == len(chunks)
+    lines = [line for chunk in chunks for line in zlib.decompress(base64.b64decode(chunk)).decode().split("\n")]
+    return [json.loads(line) for line in lines]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 import random
 import re
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import BROWSER, Browser
+from browser import BROWSER, Browser, texts_in
 from factories import KERNEL, make_answer, make_environment, make_evaluation, make_header, make_run
 from test_export import BOUND
 from test_report import FIVE
@@ -51,16 +49,6 @@ def rendered(evaluations: list[Evaluation], path: Path, source: str = "class Mod
     page = render_html(score(evaluations, header=make_header()), evaluations, lambda digest: source)
     path.write_text(page, encoding="utf-8")
     return path
-
-
-def texts_in(page: Path, block: str = "texts") -> list:  # type: ignore[type-arg]
-    """What a packed block of a page holds."""
-    found = re.search(rf'<script type="application/json" id="{block}">(.*?)</script>', page.read_text(), re.DOTALL)
-    assert found
-    head, *chunks = found[1].split("\n")
-    assert len(json.loads(head)["packed"]) == len(chunks)
-    lines = [line for chunk in chunks for line in zlib.decompress(base64.b64decode(chunk)).decode().split("\n")]
-    return [json.loads(line) for line in lines]
 
 
 def test_packed_lines_are_the_same_lines(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import BROWSER, Browser
 from factories import make_answer, make_evaluation, make_header, quick_protocol
-from test_report import needs_browser, open_page
 
 from kernelgauge.errors import ProblemError, StoreError
 from kernelgauge.problems import catalogue, suites
@@ -905,7 +905,7 @@ def test_levels_of_a_suite_in_the_scores() -> None:
     assert any("mix the suites kernelgauge, mine" in warning for warning in mixed.warnings)
 
 
-@needs_browser
+@pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is on PATH")
 @pytest.mark.parametrize("anchor", ["#mine:0/3", "#mine%3A0%2F3"])
 def test_the_page_of_a_suite_opens_at_its_problems(tmp_path: Path, anchor: str) -> None:
     evaluations = [
@@ -916,7 +916,10 @@ def test_the_page_of_a_suite_opens_at_its_problems(tmp_path: Path, anchor: str) 
     header = make_header(problems=("mine:0/1", "mine:0/3", "mine:12/1"))
     page = tmp_path / "report.html"
     page.write_text(render_html(score(evaluations, header=header), evaluations, lambda _: RELU), encoding="utf-8")
-    dom = open_page(page, anchor)
+    with Browser() as browser:
+        browser.open(page, anchor)
+        dom = browser.js("document.documentElement.outerHTML")
+        assert browser.said == []
     assert dom.count('class="open" aria-expanded="true"') == 1
     assert '<button type="button" class="open" aria-expanded="true"><b>mine:0/3</b>' in dom
     assert ">no level</li>" in dom and ">level 12</li>" in dom
