@@ -26,40 +26,37 @@ def get_inputs():
 def get_init_inputs():
     return []
 """
-IDENTICAL = PROBLEM.replace("class Model(", "class ModelNew(")
 # Ten times the work: no tie on any machine.
-SLOW = IDENTICAL.replace("return", "for _ in range(9):\n            torch.tanh(x)\n        return", 1)
+SLOW = PROBLEM.replace("class Model(", "class ModelNew(").replace(
+    "return", "for _ in range(9):\n            torch.tanh(x)\n        return", 1
+)
 
 
-def rules(doubt: float, resolution: float) -> Protocol:
+def rules(doubt: float) -> Protocol:
     """Rules under which one pair of processes is enough where there is no doubt."""
     strict = load_protocol("strict")
     changed = {
         "processes": 1,
         "processes_in_doubt": 3,
         "doubt": doubt,
-        "resolution": resolution,
         "min_samples": 6,
         "max_samples": 12,
-        "budget_seconds": 2.0,
+        "budget_seconds": 20.0,
     }
     return strict.model_copy(update={"timing": strict.timing.model_copy(update=changed)})
 
 
 @pytest.mark.parametrize(
-    ("source", "doubt", "resolution", "rounds"),
+    ("doubt", "rounds"),
     [
-        pytest.param(SLOW, 100.0, 0.02, 3, id="a difference that may be the processes'"),
-        pytest.param(SLOW, 0.05, 0.02, 1, id="a difference beyond doubt"),
-        pytest.param(IDENTICAL, 100.0, 0.9, 1, id="a tie"),
+        pytest.param(100.0, 3, id="a difference that may be the processes'"),
+        pytest.param(0.05, 1, id="a difference beyond doubt"),
     ],
 )
-def test_processes(
-    session: Session, tmp_path: Path, source: str, doubt: float, resolution: float, rounds: int
-) -> None:
+def test_processes(session: Session, tmp_path: Path, doubt: float, rounds: int) -> None:
     problem = tmp_path / "tanh.py"
     problem.write_text(PROBLEM)
-    record = session.evaluate(problem, source, protocol=rules(doubt, resolution))
+    record = session.evaluate(problem, SLOW, protocol=rules(doubt))
     assert record.outcome is Outcome.PASSED, record.reason
     assert record.timing is not None
     assert len(record.timing.rounds) == rounds

@@ -9,7 +9,7 @@ import pytest
 
 from kernelgauge.config import TimingRules, load_protocol
 from kernelgauge.timing.ratio import Ratio, median_deviation, of_means, of_rounds, paired, standard_error_of_median
-from kernelgauge.timing.stopping import finished
+from kernelgauge.timing.stopping import finished, in_doubt
 
 STRICT = load_protocol("strict").timing
 PUBLISHED = load_protocol("v0.1").timing
@@ -108,3 +108,17 @@ def test_when_sampling_ends(
     rules: TimingRules, samples: int, seconds: float, ratio: Ratio | None, why: str | None
 ) -> None:
     assert finished(rules, samples, seconds, ratio) == why
+
+
+@pytest.mark.parametrize(
+    ("ratio", "doubtful"),
+    [
+        pytest.param(Ratio(1.01, 0.99, 1.03), False, id="a tie"),
+        pytest.param(Ratio(1.02, 1.01, 1.03), True, id="a little faster"),
+        pytest.param(Ratio(0.98, 0.97, 0.99), True, id="a little slower"),
+        pytest.param(Ratio(1.2, 1.19, 1.21), False, id="much faster"),
+        pytest.param(Ratio(0.8, 0.79, 0.81), False, id="much slower"),
+    ],
+)
+def test_when_a_difference_is_in_doubt(ratio: Ratio, doubtful: bool) -> None:
+    assert in_doubt(ratio, 0.05) is doubtful

@@ -27,7 +27,7 @@ from kernelgauge.timing.cache_flush import CacheFlush
 from kernelgauge.timing.clocks import GpuClocks, Reading, summary
 from kernelgauge.timing.cores import keeping_off, launch_core, launch_cores
 from kernelgauge.timing.ratio import Ratio
-from kernelgauge.timing.stopping import Why, finished
+from kernelgauge.timing.stopping import Why, finished, in_doubt
 
 # Calls of each side from which its device time is taken, and their warm-ups.
 _DEVICE_CALLS = (2, 10)
@@ -242,9 +242,7 @@ class Measurement:
 
     def in_doubt(self) -> bool:
         """Whether the samples so far tell a difference so small that their processes may explain it."""
-        ratio = self._samples.ratio(self.rules, final=True)
-        tie = ratio.low <= 1 <= ratio.high
-        return not tie and max(ratio.estimate, 1 / ratio.estimate) < 1 + self.rules.doubt
+        return in_doubt(self._samples.ratio(self.rules, final=True), self.rules.doubt)
 
     def result(self) -> Timing:
         """The ratio the samples support, with the samples."""

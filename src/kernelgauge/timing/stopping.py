@@ -1,4 +1,4 @@
-"""When to stop sampling."""
+"""When to stop sampling, and when to begin again in fresh processes."""
 
 from __future__ import annotations
 
@@ -29,3 +29,14 @@ def finished(
     if samples >= rules.max_samples * share:
         return "fixed" if rules.half_width == 0 else "budget"
     return "budget" if seconds > rules.budget_seconds * share else None
+
+
+def in_doubt(ratio: Ratio, doubt: float) -> bool:
+    """Whether a ratio tells a difference, but one so small that the processes it was measured in may explain it.
+
+    Args:
+        ratio: the ratio with an interval that holds all we know.
+        doubt: how far from 1 a ratio is beyond doubt, as a share.
+    """
+    tie = ratio.low <= 1 <= ratio.high
+    return not tie and max(ratio.estimate, 1 / ratio.estimate) < 1 + doubt
