@@ -14,6 +14,8 @@ from statistics import fmean, stdev
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
 _SHARES = ("correct", "fast_")
+_HEADLINES = ("correct", "fast_1")
+"""What is there before any score is: Inspect warns where it does not find the task's headline."""
 
 
 @metric
@@ -21,7 +23,7 @@ def overall() -> Metric:
     """Share of all problems that are right, and of those that are right and faster than p."""
 
     def computed(scores: list[SampleScore]) -> Value:
-        return dict(_shares(scores, ""))
+        return dict(_shares(scores, "")) or dict.fromkeys(_HEADLINES, math.nan)
 
     return computed
 
