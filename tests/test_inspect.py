@@ -20,6 +20,7 @@ from factories import REFERENCE, make_evaluation
 
 pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 
+import anyio
 from asking import (
     RIGHT,
     WRONG,
@@ -39,13 +40,13 @@ from asking import (
 )
 from inspect_ai import Epochs
 from inspect_ai.log import read_eval_log
-from inspect_ai.model import ChatMessage
+from inspect_ai.model import ChatMessage, ChatMessageUser, GenerateConfig
 from inspect_ai.scorer import SampleScore, pass_at
 
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import ReferenceTooLarge, UsageError
 from kernelgauge.generation.extraction import Extracted
-from kernelgauge.inspect.contestants import Contestants
+from kernelgauge.inspect.contestants import Asked, Compiler, Contestants
 from kernelgauge.inspect.metrics import by_level, geometric_mean, overall
 from kernelgauge.inspect.replay import Given, recorded
 from kernelgauge.inspect.scorer import as_score
@@ -410,6 +411,32 @@ def test_the_replay_gives_its_answers_in_turn_and_then_has_no_other(tmp_path: Pa
 def test_unknown_contestants_of_ours_are_named() -> None:
     with pytest.raises(Exception, match="replay, inductor"):
         Contestants("somebody")
+
+
+def test_contestants_take_no_more_calls_than_they_can_work_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inspect may send any number: each compile takes a core and a quarter of a gigabyte."""
+    at_once: list[int] = []
+    going = 0
+
+    def answer(self: Compiler, asked: Asked) -> tuple[str, bool]:
+        nonlocal going
+        going += 1
+        at_once.append(going)
+        time.sleep(0.01)
+        going -= 1
+        return "No.", True
+
+    async def ask() -> None:
+        model = Contestants("inductor")
+        said = ChatMessageUser(content="", metadata={"problem": "1/19", "sizes": "small", "device": "cpu"})
+        async with anyio.create_task_group() as group:
+            for _ in range(20):
+                group.start_soon(model.generate, [said], [], "auto", GenerateConfig())
+
+    monkeypatch.setattr(Compiler, "answer", answer)
+    anyio.run(ask)
+    assert len(at_once) == 20
+    assert max(at_once) <= Compiler.at_once
 
 
 def test_the_compiler_is_a_model(tmp_path: Path, quick: str) -> None:

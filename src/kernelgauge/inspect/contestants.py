@@ -5,6 +5,7 @@ They know a problem by the metadata of the first message, which the task puts th
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,6 @@ from kernelgauge.inspect.replay import SHIPPED, Given, recorded
 from kernelgauge.inspect.solver import LAST
 from kernelgauge.inspect.usage import one_sentence
 from kernelgauge.schema import NoCandidate, Problem
-
-_COMPILES_AT_ONCE = 2
 
 
 class Asked:
@@ -63,7 +62,7 @@ class Replay:
 class Compiler:
     """Answers with TorchInductor's own code; compiles beside others, but not while a device is timed."""
 
-    at_once = _COMPILES_AT_ONCE
+    at_once = len(os.sched_getaffinity(0))
 
     def answer(self, asked: Asked) -> tuple[str, bool]:
         """The answer, and whether there is no other."""
@@ -103,6 +102,8 @@ class Contestants(ModelAPI):
             if model_name not in _CONTESTANTS:
                 raise UsageError(f"there is no model kernelgauge/{model_name}: there are {', '.join(_CONTESTANTS)}")
             self._contestant = _CONTESTANTS[model_name](**model_args)
+        # Inspect finds out by trying how many calls to send at once, and does not ask `max_connections`.
+        self._limiter = anyio.CapacityLimiter(self._contestant.at_once)
 
     def max_connections(self) -> int:
         return self._contestant.at_once
@@ -110,7 +111,7 @@ class Contestants(ModelAPI):
     async def generate(
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
     ) -> ModelOutput:
-        text, last = await anyio.to_thread.run_sync(self._contestant.answer, Asked(input))
+        text, last = await anyio.to_thread.run_sync(self._contestant.answer, Asked(input), limiter=self._limiter)
         output = ModelOutput.from_content(self.model_name, text)
         output.metadata = {LAST: last}
         output.usage = ModelUsage()
