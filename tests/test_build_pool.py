@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
 
 import pytest
+from waiting import comes_true
 
 from kernelgauge.execution.build_pool import BuildPool, free_gigabytes
 from kernelgauge.hardware import memory_bytes
@@ -26,21 +25,16 @@ class Builds:
         def build() -> None:
             with self._pool.slot(gigabytes):
                 self.running.append(name)
-                self._ends[name].wait(10)
+                self._ends[name].wait(60)
                 self.running.remove(name)
 
+        before = len(self._pool._waiting)
         threading.Thread(target=build, daemon=True).start()
-        time.sleep(0.05)  # so that the order of arrival is the order of these calls
+        # So that the order of arrival is the order of these calls.
+        assert comes_true(lambda: name in self.running or len(self._pool._waiting) > before)
 
     def end(self, name: str) -> None:
         self._ends[name].set()
-
-
-def comes_true(fact: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 5
-    while not fact() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return fact()
 
 
 def test_builds_run_at_once_as_far_as_memory_goes() -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from factories import make_environment
+from waiting import comes_true
 
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import MachineError
@@ -51,7 +52,7 @@ class Watched:
             assert len(self.judged) % (4 * JOBS) == 0, "nothing is timed while others compute on the device"
 
     def judge(self, job: Job, timed: bool = True) -> None:
-        self.may_judge.wait(20)
+        self.may_judge.wait(120)
         if self.abandoned.is_set():
             raise MachineError("evaluations were stopped")
         self.judged.append(job.device)
@@ -78,13 +79,6 @@ def in_background(results: Iterator[Done]) -> tuple[threading.Thread, list[Done]
     return thread, found
 
 
-def comes_true(fact: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 10
-    while not fact() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return fact()
-
-
 def test_the_next_candidates_are_built_while_one_is_judged(tmp_path: Path) -> None:
     supervisor = Watched()
     thread, found = in_background(executor(supervisor, tmp_path).run(tasks(30)))
@@ -93,7 +87,7 @@ def test_the_next_candidates_are_built_while_one_is_judged(tmp_path: Path) -> No
     assert len(supervisor.prepared) == MOST_UNDER_WAY, "and no further ahead"
     assert not found
     supervisor.may_judge.set()
-    thread.join(20)
+    thread.join(60)
     assert sorted(done.task.problem for done in found) == sorted(task.problem for task in tasks(30))
     assert all(isinstance(done.result, Job) for done in found)
 
@@ -115,7 +109,7 @@ def test_what_computes_on_the_device_waits_for_it(tmp_path: Path) -> None:
         time.sleep(0.2)
         assert len(supervisor.prepared) == 1
     for thread in (waiting, going_on):
-        thread.join(10)
+        thread.join(60)
     assert len(supervisor.prepared) == 2
 
 
@@ -192,7 +186,7 @@ def test_who_must_be_alone_waits_for_others_and_keeps_new_ones_waiting() -> None
     def beside() -> None:
         with turns.together():
             begun.set()
-            may_end.wait(10)
+            may_end.wait(60)
             order.append("beside")
 
     def alone() -> None:
@@ -205,7 +199,7 @@ def test_who_must_be_alone_waits_for_others_and_keeps_new_ones_waiting() -> None
 
     first, second, third = (threading.Thread(target=work, daemon=True) for work in (beside, alone, late))
     first.start()
-    assert begun.wait(10)
+    assert begun.wait(60)
     second.start()
     assert comes_true(lambda: turns._alone == 1)
     third.start()
@@ -213,5 +207,5 @@ def test_who_must_be_alone_waits_for_others_and_keeps_new_ones_waiting() -> None
     assert order == []
     may_end.set()
     for thread in (first, second, third):
-        thread.join(10)
+        thread.join(60)
     assert order == ["beside", "alone", "late"]

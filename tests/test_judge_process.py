@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from factories import make_environment
+from waiting import comes_true
 
 from kernelgauge.config import Protocol, Settings, load_protocol, load_settings
 from kernelgauge.errors import MachineError, ReferenceTooLarge
@@ -114,10 +115,7 @@ def test_none_of_it_stays_after_its_end(settings: Settings, session: Session, qu
     below = subprocess.run(["pgrep", "-P", str(judge._process.pid)], capture_output=True, text=True).stdout.split()
     assert below, "its zygote"
     judge.close()
-    deadline = time.monotonic() + 10
-    while any(Path("/proc", pid).exists() for pid in below) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(Path("/proc", pid).exists() for pid in below)
+    assert comes_true(lambda: not any(Path("/proc", pid).exists() for pid in below))
 
 
 def test_ctrl_c_ends_what_it_is_at(session: Session, settings: Settings, quick: Protocol, tmp_path: Path) -> None:
@@ -146,8 +144,8 @@ def test_ctrl_c_ends_what_it_is_at(session: Session, settings: Settings, quick: 
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         results.throw(KeyboardInterrupt)  # type: ignore[attr-defined]
-    assert time.monotonic() - started < 20
-    assert judge._process.wait(10) is not None
+    assert time.monotonic() - started < 50
+    assert judge._process.wait(60) is not None
     session.supervisor.resume()
 
 

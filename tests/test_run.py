@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from browser import texts_in
+from waiting import comes_true
 
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import MachineError, UsageError
@@ -92,13 +93,6 @@ def workers() -> Iterator[int]:
             continue
 
 
-def wait_until(condition: object, seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.05)
-
-
 def test_folder_names_are_understood(answers: Path) -> None:
     folder = Folder(answers)
     assert set(folder.problems()) == set(KEYS)
@@ -137,14 +131,14 @@ def test_a_stopped_run_keeps_what_is_finished_and_goes_on(
     out = tmp_path / "run"
     arguments = command(answers, out, quick)
     running = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: (out / "evaluations.jsonl").exists() and len(finished(out)) >= 2)
+    assert comes_true(lambda: (out / "evaluations.jsonl").exists() and len(finished(out)) >= 2)
     running.send_signal(number)
     _, said = running.communicate(timeout=60)
     assert running.returncode == (130 if number == signal.SIGINT else -signal.SIGKILL)
     if number == signal.SIGINT:
         assert "kept in" in said
         assert "Traceback" not in said
-    wait_until(lambda: not list(workers()), 15)
+    assert comes_true(lambda: not list(workers()))
     before = finished(out)
     assert 2 <= len(before) < 8
     again = subprocess.run(arguments, capture_output=True, text=True)
@@ -213,7 +207,7 @@ def test_a_worker_killed_from_outside_is_retried_once(session: Session, tmp_path
     gate = tmp_path / "gate"
     results: list[Evaluation] = []
     judged = threading_evaluate(session, _candidate_waiting_for(gate), results)
-    wait_until(lambda: _kill_the_candidate(gate) > 0)
+    assert comes_true(lambda: _kill_the_candidate(gate) > 0)
     gate.touch()
     judged.join(60)
     assert results[0].outcome is Outcome.PASSED

@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,6 +21,7 @@ import pytest
 from browser import BROWSER, Browser
 from databases import postgresql  # noqa: F401
 from factories import make_evaluation, quick_protocol
+from waiting import comes_true
 
 pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
 
@@ -248,13 +248,6 @@ class Scripted:
         """Nothing to end."""
 
 
-def until(condition: Any, seconds: float = 120.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited too long"
-        time.sleep(0.05)
-
-
 def test_the_loop_keeps_verdicts_repeats_failures_and_gives_back_what_it_holds(engine: Engine) -> None:
     handed_in(engine, 5)
     broken: list[Evaluation | BaseException] = [RuntimeError("a fault of ours") for _ in range(ATTEMPTS)]
@@ -268,7 +261,7 @@ def test_the_loop_keeps_verdicts_repeats_failures_and_gives_back_what_it_holds(e
     judge = threading.Thread(target=Judge(Claims(engine), scripted).run, args=(stop,))
     judge.start()
     try:
-        until(lambda: desk.counts() == {"waiting": 0, "judging": 1, "judged": 2, "failed": 2})
+        assert comes_true(lambda: desk.counts() == {"waiting": 0, "judging": 1, "judged": 2, "failed": 2}, 120)
     finally:
         stop.set()
         judge.join()
@@ -339,7 +332,7 @@ class Web:
         self.server = served(application(self.engine, (), allowance, "a protocol"), "127.0.0.1", self.port)
         self.thread = threading.Thread(target=self.server.run)
         self.thread.start()
-        until(lambda: self.server.started)
+        assert comes_true(lambda: self.server.started, 120)
 
     @property
     def address(self) -> str:
@@ -414,7 +407,7 @@ def test_the_boards_show_a_verdict_as_soon_as_it_is_there(web: Web) -> None:
     claim = the_claim(claims)
     record = make_evaluation("1/19", 2.0, contestant="ann")
     claims.end(claim, record)
-    until(lambda: b"ann" in web.ask("GET", "/")[2])
+    assert comes_true(lambda: b"ann" in web.ask("GET", "/")[2], 120)
     assert b"# the fastest" in web.ask("GET", f"/records/{record.id}.html")[2]
     status, headers, content = web.ask("GET", f"/records/{record.id}.json")
     assert (status, headers["content-type"]) == (200, "application/json")
@@ -506,7 +499,7 @@ def test_hostile_text_is_shown_and_never_runs(web: Web) -> None:
         claims.end(the_claim(claims), record)
         # The page looks again by itself.
         browser.wait("document.querySelector('#record') !== null && document.readyState === 'complete'")
-        until(lambda: web.ask("GET", f"/records/{record.id}.html")[0] == 200)
+        assert comes_true(lambda: web.ask("GET", f"/records/{record.id}.html")[0] == 200, 120)
         browser.said.clear()
         for path in ("submissions/1", "submissions", f"records/{record.id}.html", "", "history.html"):
             browser.open(f"{web.address}/{path}", width=390)
@@ -548,7 +541,7 @@ def test_two_judges_a_killed_one_and_a_restart(tmp_path: Path) -> None:
     try:
         done = command("submit", "1/19", str(tmp_path / "right.py"), "--no-wait", **where)
         assert done.returncode == 0 and done.stdout.strip() == f"{address}/submissions/1", done.stderr
-        until(lambda: desk.counts()["judging"] == 1, 300)
+        assert comes_true(lambda: desk.counts()["judging"] == 1, 300)
         for judge in children(server.pid):
             os.kill(judge, signal.SIGKILL)
         numbers = [client.hand_in("1/19", f"{refused}# {number}\n") for number in range(10)]
@@ -560,7 +553,7 @@ def test_two_judges_a_killed_one_and_a_restart(tmp_path: Path) -> None:
 
     server = subprocess.Popen([*line, "--judges", "1"], env=environment)
     try:
-        until(lambda: desk.counts()["judged"] == 11, 500)
+        assert comes_true(lambda: desk.counts()["judged"] == 11, 500)
         done = command("submit", "1/19", str(tmp_path / "right.py"), "--json", **where)
         first = json.loads(done.stdout)
         assert first["number"] == 1 and first["verdict"]["outcome"] == "passed" and done.returncode == 0

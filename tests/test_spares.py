@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
+from waiting import comes_true
 
 from kernelgauge.config import Settings
 from kernelgauge.evaluation.launcher import Zygote
@@ -48,9 +48,7 @@ def test_a_spare_is_taken_once_and_only_by_its_own_kind(zygote: Zygote) -> None:
 def test_a_spare_that_has_died_is_replaced(zygote: Zygote) -> None:
     spare = started(zygote, WORKER)
     os.kill(spare._pid, signal.SIGKILL)
-    deadline = time.monotonic() + 10
-    while spare.alive() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    assert comes_true(lambda: not spare.alive())
     with kept(zygote, spare).take(WORKER) as process:
         assert process is not spare and process.alive()
     assert not spare.scratch.exists()
