@@ -23,9 +23,10 @@ from numpy import quantile as quantiles
 
 from kernelgauge import __version__
 from kernelgauge.config import load_protocol
+from kernelgauge.contest import Watch, judge_all
 from kernelgauge.problems.catalogue import select
 from kernelgauge.schema import Candidate, Evaluation, Problem, RunHeader, TooLarge
-from kernelgauge.session import Session, Watch
+from kernelgauge.session import Session
 from kernelgauge.store.run import Run
 
 QUANTILES = {"median": 0.5, "90 %": 0.9, "95 %": 0.95, "99 %": 0.99, "worst": 1.0}
@@ -141,7 +142,7 @@ def main() -> None:
     started = time.monotonic()
     folder = options.run or Path(tempfile.mkdtemp()) / "aa"
     with Session() as session, Run.create_or_resume(folder, header) as run:
-        session.run(Identical(), run, keys, protocol=rules, jobs=options.jobs, watch=Printing())
+        judge_all(session, Identical(), run, keys, protocol=rules, jobs=options.jobs, watch=Printing())
         environment, rows = session.environment, [row(record) for record in run.latest()]
     found = figures(rows)["all"]
     print(f"{found['passed']} of {found['judged']} passed, {found['ties']} ties, {time.monotonic() - started:.0f} s")

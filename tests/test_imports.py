@@ -16,6 +16,7 @@ ROOT = Path(kernelgauge.__file__).parent
 TIERS = (
     {"cli", "__main__"},
     {"report", "training", "certify", "selftest", "verification", "inspect", "leaderboard", "serve"},
+    {"contest"},
     {"session"},
     {"execution"},
     {"evaluation", "generation"},

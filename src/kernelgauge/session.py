@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +14,7 @@ from kernelgauge.config import Limits, MathMode, Protocol, load_protocol, load_s
 from kernelgauge.errors import (
     BackendMissing,
     CandidateError,
-    KernelgaugeError,
-    ProblemError,
-    ReferenceTooLarge,
     StoreError,
-    UsageError,
 )
 from kernelgauge.evaluation import examination
 from kernelgauge.evaluation.admission import Weighed, weigh
@@ -27,9 +23,8 @@ from kernelgauge.evaluation.profiling import Profiler
 from kernelgauge.execution.assembly import assembled
 from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
-from kernelgauge.execution.local import Done, LocalExecutor, Task, devices_of
+from kernelgauge.execution.local import LocalExecutor, devices_of
 from kernelgauge.execution.queue import EvaluationQueue, Load
-from kernelgauge.generation.contestant import Contestant, on_device
 from kernelgauge.hardware import environment
 from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.schema import (
@@ -40,9 +35,7 @@ from kernelgauge.schema import (
     Problem,
     Profile,
     RuleSetName,
-    RunHeader,
     Sizes,
-    TooLarge,
     Work,
 )
 from kernelgauge.store.baselines import Baselines
@@ -50,7 +43,7 @@ from kernelgauge.timing import peaks
 from kernelgauge.timing.baselines import compared
 
 if TYPE_CHECKING:
-    from kernelgauge.store.run import Run
+    pass
 
 _LARGEST_SOURCE = 1 << 20
 
@@ -182,93 +175,16 @@ class Session:
         """
         return weigh(self._zygote, problem, protocol, "cpu", parameters, draws)
 
-    def run(
-        self,
-        contestant: Contestant,
-        run: Run,
-        keys: Sequence[str],
-        *,
-        protocol: Protocol,
-        jobs: int = 1,
-        again: bool = False,
-        watch: Watch | None = None,
-    ) -> list[Done]:
-        """Judge a contestant's candidates on these problems and append every record to `run` as it is final.
-
-        What the run already holds is skipped, unless `again`. Device and sizes are those of the run's header.
-
-        A problem that does not fit the device's memory is recorded as such, and tried again in the next call.
-
-        Returns:
-            The tasks that ended in another error of ours or of the problem's: nothing is recorded for those, so the
-            same call tries them again.
-
-        Raises:
-            UsageError: a problem that the run holds records of has another text by now.
-        """
-        _check_same_texts(run)
-        header = run.header
-        finished = set() if again else run.done()
-        tasks = [
-            Task(key, sample, partial(self._start, contestant, key, sample, header, protocol), on_device(contestant))
-            for key in keys
-            for sample in contestant.samples(key)
-            if (key, sample) not in finished
-        ]
-        watch = watch or Watch()
-        watch.begin(len(tasks))
-        with closing(self._executor(header.device, jobs)) as executor:
-            return self._collected(executor.run(tasks, watch.stage), run, protocol, watch)
-
-    def _collected(self, results: Iterator[Done], run: Run, protocol: Protocol, watch: Watch) -> list[Done]:
-        """Store every result in the run as it comes; returns those that there is nothing to store of."""
-        header = run.header
-        failed = []
-        for done in results:
-            result = done.result
-            if isinstance(result, Job):
-                record = self.recorded(result)
-                run.append(record, result.candidate)
-                watch.judged(record)
-            elif isinstance(result, NoCandidate):
-                try:
-                    skip = self.counted(result, header.sizes, header.device, protocol)
-                except KernelgaugeError as error:
-                    failed.append(Done(done.task, error))
-                    watch.failed(failed[-1])
-                    continue
-                run.append_skip(skip)
-                watch.skipped(skip)
-            elif isinstance(result, ReferenceTooLarge):
-                problem = load_problem(done.task.problem, sizes=sizes_within(done.task.problem, header.sizes))
-                too_large = too_large_of(problem, result)
-                run.append_too_large(too_large)
-                watch.too_large(too_large)
-            else:
-                failed.append(done)
-                watch.failed(done)
-        return failed
-
     def queue(
         self, device: str, jobs: int, places: int, *, timed: bool = True, changed: Callable[[Load], None]
     ) -> EvaluationQueue:
         """A queue for candidates that come one by one; see `EvaluationQueue`. Close it before the session."""
-        return EvaluationQueue(self._executor(device, jobs, timed), places, changed)
+        return EvaluationQueue(self.executor(device, jobs, timed), places, changed)
 
-    def _executor(self, device: str, jobs: int, timed: bool = True) -> LocalExecutor:
+    def executor(self, device: str, jobs: int, timed: bool = True) -> LocalExecutor:
         """For all devices of that name. A CPU needs no process that judges: it does nothing else meanwhile."""
         judge = None if device == "cpu" else partial(JudgeProcess, self.settings)
         return LocalExecutor(self.supervisor, self.leases, devices_of(device), jobs, timed, judge)
-
-    def _start(
-        self, contestant: Contestant, key: str, sample: int, header: RunHeader, protocol: Protocol
-    ) -> Job | NoCandidate:
-        problem = load_problem(key, sizes=sizes_within(key, header.sizes))
-        self.memory.check(problem, protocol, header.device, self.environment)  # an answer may cost money
-        answer = contestant.complete(problem, sample, header.device)
-        if isinstance(answer, NoCandidate):
-            return answer.model_copy(update={"level": problem.level})
-        return self.job(problem, answer, protocol, header.device)
 
     def recorded(self, job: Job) -> Evaluation:
         """The job's record, with its speedups over the baselines measured on this machine."""
@@ -313,53 +229,6 @@ def _check_backend(problem: Problem, backend: str, device: str) -> None:
     reason = backend_named(backend).missing(device)
     if reason is not None:
         raise BackendMissing(f"problem {problem.key}: {reason}")
-
-
-def too_large_of(problem: Problem, error: ReferenceTooLarge) -> TooLarge:
-    """The record of a problem that does not fit the memory of the device."""
-    return TooLarge(
-        problem=problem.key,
-        level=problem.level,
-        sizes=problem.sizes,
-        needed_gb=error.needed_gb,
-        available_gb=error.available_gb,
-        reason=str(error),
-    )
-
-
-def _check_same_texts(run: Run) -> None:
-    """One score must not mix what a suite was with what it has been replaced by."""
-    for record in run.latest():
-        try:
-            now = load_problem(record.problem, sizes=record.sizes)
-        except ProblemError:  # a user's own file or suite that has gone since
-            continue
-        if now.digest != record.problem_digest:
-            raise UsageError(
-                f"{run.path} holds a record of {record.problem} from when its text was another: choose a new folder"
-            )
-
-
-class Watch:
-    """What a run tells while it goes on; this one stays silent."""
-
-    def begin(self, total: int) -> None:
-        """So many candidates are still to be judged."""
-
-    def stage(self, name: str) -> None:
-        """What goes on from now: `build and check` or `time` in waves on a CPU, all at once on a GPU."""
-
-    def judged(self, record: Evaluation) -> None:
-        """A record was stored."""
-
-    def skipped(self, skip: NoCandidate) -> None:
-        """The contestant had no answer."""
-
-    def too_large(self, found: TooLarge) -> None:
-        """A problem does not fit the device's memory: it is left out, whoever answers it."""
-
-    def failed(self, done: Done) -> None:
-        """A task ended in an error that is not the candidate's."""
 
 
 @cache

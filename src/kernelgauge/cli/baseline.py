@@ -150,6 +150,7 @@ def _judge(contestant: TorchModes, run: Run, rules: Protocol) -> int:
     from kernelgauge.cli.progress import ModesProgress
     from kernelgauge.cli.run import usual_jobs
     from kernelgauge.config import Limits
+    from kernelgauge.contest import judge_all
     from kernelgauge.generation.torch_modes import baseline
     from kernelgauge.session import Session
     from kernelgauge.store.baselines import FILE, write
@@ -161,7 +162,9 @@ def _judge(contestant: TorchModes, run: Run, rules: Protocol) -> int:
         try:
             with ModesProgress() as watch:
                 jobs = usual_jobs(contestant, run.header.device)
-                failed = session.run(contestant, run, run.header.problems, protocol=rules, jobs=jobs, watch=watch)
+                failed = judge_all(
+                    session, contestant, run, run.header.problems, protocol=rules, jobs=jobs, watch=watch
+                )
         except KeyboardInterrupt:
             kept = f"{len(run.done())} measurements are kept in {run.path}"
             typer.echo(f"\nkernelgauge: {kept}; the same command goes on where this one stopped", err=True)

@@ -117,6 +117,7 @@ def _judge(
 ) -> None:
     from kernelgauge.cli.progress import RunProgress
     from kernelgauge.config import Limits
+    from kernelgauge.contest import judge_all
     from kernelgauge.report.scores import score_run
     from kernelgauge.report.terminal import show
     from kernelgauge.session import Session
@@ -127,7 +128,7 @@ def _judge(
     try:
         limits = Limits(gpu_memory_gb=run.header.gpu_memory_gb)
         with Session(limits=limits) as session, RunProgress() as watch:
-            failed = session.run(contestant, run, keys, protocol=protocol, jobs=jobs, again=again, watch=watch)
+            failed = judge_all(session, contestant, run, keys, protocol=protocol, jobs=jobs, again=again, watch=watch)
     except KeyboardInterrupt:
         count = len(run.done())
         kept = f"{count} records are kept in {run.path}"

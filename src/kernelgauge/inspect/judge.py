@@ -22,9 +22,10 @@ from kernelgauge.inspect.ticket import Ticket, Verdict, key_of, of_sample, unfit
 from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, RunHeader, TooLarge
 
 if TYPE_CHECKING:
+    from kernelgauge.contest import Watch
     from kernelgauge.execution.local import Done
     from kernelgauge.execution.queue import EvaluationQueue, Load
-    from kernelgauge.session import Session, Watch
+    from kernelgauge.session import Session
     from kernelgauge.store.run import Run
 
 PLACES = 64
@@ -284,7 +285,7 @@ class Judge:
         return queue.submit(task)
 
     def _left_out(self, problem: Problem, error: ReferenceTooLarge, final: bool) -> TooLarge:
-        from kernelgauge.session import too_large_of
+        from kernelgauge.contest import too_large_of
 
         found = too_large_of(problem, error)
         if final and self._run is not None:

@@ -1,0 +1,144 @@
+"""A contestant on a part of the suite: every answer judged, every record kept as soon as it is final."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from functools import partial
+
+from kernelgauge.config import Protocol
+from kernelgauge.errors import KernelgaugeError, ProblemError, ReferenceTooLarge, UsageError
+from kernelgauge.evaluation.job import Job
+from kernelgauge.execution.local import Done, Task
+from kernelgauge.generation.contestant import Contestant, on_device
+from kernelgauge.problems.loader import load_problem, sizes_within
+from kernelgauge.schema import Evaluation, NoCandidate, Problem, TooLarge
+from kernelgauge.session import Session
+from kernelgauge.store.run import Run
+
+
+class Watch:
+    """What a run tells while it goes on; this one stays silent."""
+
+    def begin(self, total: int) -> None:
+        """So many candidates are still to be judged."""
+
+    def stage(self, name: str) -> None:
+        """What goes on from now: `build and check` or `time` in waves on a CPU, all at once on a GPU."""
+
+    def judged(self, record: Evaluation) -> None:
+        """A record was stored."""
+
+    def skipped(self, skip: NoCandidate) -> None:
+        """The contestant had no answer."""
+
+    def too_large(self, found: TooLarge) -> None:
+        """A problem does not fit the device's memory: it is left out, whoever answers it."""
+
+    def failed(self, done: Done) -> None:
+        """A task ended in an error that is not the candidate's."""
+
+
+def judge_all(
+    session: Session,
+    contestant: Contestant,
+    run: Run,
+    keys: Sequence[str],
+    *,
+    protocol: Protocol,
+    jobs: int = 1,
+    again: bool = False,
+    watch: Watch | None = None,
+) -> list[Done]:
+    """Judge a contestant's candidates on these problems and append every record to `run` as it is final.
+
+    What the run already holds is skipped, unless `again`. Device and sizes are those of the run's header.
+
+    A problem that does not fit the device's memory is recorded as such, and tried again in the next call.
+
+    Returns:
+        The tasks that ended in another error of ours or of the problem's: nothing is recorded for those, so the
+        same call tries them again.
+
+    Raises:
+        UsageError: a problem that the run holds records of has another text by now.
+    """
+    _check_same_texts(run)
+    finished = set() if again else run.done()
+    tasks = [
+        Task(key, sample, partial(_start, session, contestant, run, protocol, key, sample), on_device(contestant))
+        for key in keys
+        for sample in contestant.samples(key)
+        if (key, sample) not in finished
+    ]
+    watch = watch or Watch()
+    watch.begin(len(tasks))
+    with closing(session.executor(run.header.device, jobs)) as executor:
+        return _collected(session, executor.run(tasks, watch.stage), run, protocol, watch)
+
+
+def too_large_of(problem: Problem, error: ReferenceTooLarge) -> TooLarge:
+    """The record of a problem that does not fit the memory of the device."""
+    return TooLarge(
+        problem=problem.key,
+        level=problem.level,
+        sizes=problem.sizes,
+        needed_gb=error.needed_gb,
+        available_gb=error.available_gb,
+        reason=str(error),
+    )
+
+
+def _start(
+    session: Session, contestant: Contestant, run: Run, protocol: Protocol, key: str, sample: int
+) -> Job | NoCandidate:
+    header = run.header
+    problem = load_problem(key, sizes=sizes_within(key, header.sizes))
+    session.memory.check(problem, protocol, header.device, session.environment)  # an answer may cost money
+    answer = contestant.complete(problem, sample, header.device)
+    if isinstance(answer, NoCandidate):
+        return answer.model_copy(update={"level": problem.level})
+    return session.job(problem, answer, protocol, header.device)
+
+
+def _collected(session: Session, results: Iterator[Done], run: Run, protocol: Protocol, watch: Watch) -> list[Done]:
+    """Store every result in the run as it comes; returns those that there is nothing to store of."""
+    header = run.header
+    failed = []
+    for done in results:
+        result = done.result
+        if isinstance(result, Job):
+            record = session.recorded(result)
+            run.append(record, result.candidate)
+            watch.judged(record)
+        elif isinstance(result, NoCandidate):
+            try:
+                skip = session.counted(result, header.sizes, header.device, protocol)
+            except KernelgaugeError as error:
+                failed.append(Done(done.task, error))
+                watch.failed(failed[-1])
+                continue
+            run.append_skip(skip)
+            watch.skipped(skip)
+        elif isinstance(result, ReferenceTooLarge):
+            problem = load_problem(done.task.problem, sizes=sizes_within(done.task.problem, header.sizes))
+            too_large = too_large_of(problem, result)
+            run.append_too_large(too_large)
+            watch.too_large(too_large)
+        else:
+            failed.append(done)
+            watch.failed(done)
+    return failed
+
+
+def _check_same_texts(run: Run) -> None:
+    """One score must not mix what a suite was with what it has been replaced by."""
+    for record in run.latest():
+        try:
+            now = load_problem(record.problem, sizes=record.sizes)
+        except ProblemError:  # a user's own file or suite that has gone since
+            continue
+        if now.digest != record.problem_digest:
+            raise UsageError(
+                f"{run.path} holds a record of {record.problem} from when its text was another: choose a new folder"
+            )
