@@ -3,6 +3,9 @@
 On a CPU a kernel timed while others compiled has read up to 236 times off. Leases are advisory locks on files, so
 they hold between threads, between runs and between users of one cache folder, and the kernel takes back those of a
 process that dies.
+
+Who waits to be alone lets nobody else begin: where compiles follow each other without a gap, it would wait for ever.
+So who holds a lease must not ask for another one of the same device.
 """
 
 from __future__ import annotations
@@ -39,5 +42,7 @@ class Leases:
         # By the name that holds in every process, whatever part of the GPUs it sees.
         name = "cpu" if device == "cpu" else f"cuda-{visible_devices(device)}"
         with (self._root / f"device-{name}").open("a") as handle:
-            fcntl.flock(handle, kind)
+            with (self._root / f"next-{name}").open("a") as turn:
+                fcntl.flock(turn, fcntl.LOCK_EX)
+                fcntl.flock(handle, kind)
             yield
