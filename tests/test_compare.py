@@ -107,6 +107,9 @@ def test_other_conditions_are_refused_unless_asked_for(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"protocol \(strict and v0.1\) and sizes \(full and medium\).*--mix"):
         compare([strict, published])
     assert "mix them" in compare([strict, published], mix=True).warnings[0]
+    larger = stored(tmp_path / "d", {"1/1": {"problem_digest": "0" * 16}}, sizes="medium")
+    mixed = compare([strict, larger], mix=True).versus[0]
+    assert [row.problem for row in mixed.rows] == ["1/1"] and not mixed.others, "other sizes are another text"
     renamed = stored(tmp_path / "c", {"1/1": {}}, protocol_digest="e" * 16)
     with pytest.raises(UsageError, match="protocol_digest"):
         compare([strict, renamed])
@@ -145,6 +148,17 @@ def test_across_machines_it_says_which_wins_are_kept(tmp_path: Path) -> None:
     text = shown(found)
     assert "1 of 3 33 %" in text and "machines differ" in text
     assert compare([here, here]).hardware is None
+
+
+def test_a_win_on_a_problem_that_does_not_count_is_none(tmp_path: Path) -> None:
+    weak = {"speedup": 9.0, "trivial": ("zeros",)}
+    here = stored(tmp_path / "h200", {"1/1": {"speedup": 1.5}, "1/2": weak})
+    there = {"1/1": {"speedup": 1.5, "environment": H100}, "1/2": weak | {"environment": H100}}
+    other = stored(tmp_path / "h100", there)
+    kept = compare([here, other]).hardware
+    assert kept is not None
+    assert [kernel.problem for kernel in kept.kernels] == ["1/1"]
+    assert kept.wins["NVIDIA H200"]["NVIDIA H100 80GB HBM3"].here == 1
 
 
 def shown(found: Any, every: bool = False) -> str:

@@ -22,7 +22,7 @@ from kernelgauge.report.flow import STEPS, flow, refusals
 from kernelgauge.report.html import bar, write_html
 from kernelgauge.report.published import LEVELS, beside, published
 from kernelgauge.report.terminal import show
-from kernelgauge.schema import Attempt, AttemptRecord, Evaluation, NoCandidate, Outcome, Spent
+from kernelgauge.schema import Attempt, AttemptRecord, Evaluation, Generation, NoCandidate, Outcome, Spent
 from kernelgauge.store import Run
 
 FIVE = [
@@ -258,18 +258,20 @@ def test_the_terminal_prints_markup_in_names_as_text() -> None:
 
 def test_every_candidate_is_left_or_lost_at_one_step() -> None:
     skips = [NoCandidate(problem="2/3", contestant="folder:answers", reason="refused")]
-    steps = flow(score([*FIVE, make_evaluation("1/9", None)], skips).overall)
+    late = make_evaluation("1/8", outcome="rejected", rule="late_output", seconds={"build": 1.0, "open": 0.5})
+    steps = flow(score([*FIVE, late, make_evaluation("1/9", None)], skips).overall)
     assert [(step.name, step.left) for step in steps] == [
-        *(("answered", 6), ("admitted", 5), ("built", 5), ("ran", 5), ("right", 4), ("faster", 1)),
+        *(("answered", 7), ("admitted", 6), ("built", 6), ("ran", 6), ("allowed", 5), ("right", 4), ("faster", 1)),
     ]
-    assert [(loss.why, loss.candidates) for step in steps for loss in step.lost] == [
-        *(("no_candidate", 1), ("rejected", 1), ("wrong_value", 1), ("untimed", 1), ("slower", 1), ("tie", 1)),
+    assert [(step.name, loss.why, loss.candidates) for step in steps for loss in step.lost] == [
+        *(("answered", "no_candidate", 1), ("admitted", "rejected", 1), ("allowed", "rejected", 1)),
+        *(("right", "wrong_value", 1), ("faster", "untimed", 1), ("faster", "slower", 1), ("faster", "tie", 1)),
     ]
     assert all(step.left == 0 for step in flow(score([]).overall))
 
 
 def test_every_outcome_ends_a_step() -> None:
-    ends = {end for ends in STEPS.values() for end in ends}
+    ends = {end for ends in STEPS.values() for end in ends} - {"rejected_running"}
     assert ends == {outcome.value for outcome in Outcome} - {"passed"} | {"no_candidate", "untimed", "slower", "tie"}
 
 
@@ -322,6 +324,28 @@ def test_published_figures_come_with_what_differs() -> None:
     assert found.sets[0].set.title.startswith("KernelBench v0.1 leaderboard") and not found.sets[0].other
     paper = next(each for each in found.sets if each.set.source == "arXiv 2502.10517")
     assert paper.other >= {"gpu", "protocol", "sizes"}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "attempts"),
+    [
+        ("", "one sample"),
+        ("sample,attempts=1", "one sample"),
+        ("sample,attempts=5", "best of 5 samples"),
+        ("refine,turns=10,feedback=G+E+P", "10 turns"),
+        ("tree,ideas=4,beam=2,rounds=3,feedback=G+E", "tree,ideas=4,beam=2,rounds=3,feedback=G+E"),
+        ("own:Mine,note=a, b", "own:Mine,note=a, b"),
+    ],
+)
+def test_one_shot_figures_stand_beside_one_shot_alone(strategy: str, attempts: str) -> None:
+    asked = Generation(
+        backend="triton", option="one_shot", max_regenerations=10, prompt_digest="0" * 16, strategy=strategy
+    )
+    found = beside(score([make_evaluation("1/1")], header=make_header(generation=asked)))
+    assert not isinstance(found, str)
+    alike = {each.set.title for each in found.sets if "attempts" not in each.other}
+    assert alike == {each.title for each in published() if each.attempts == attempts}
+    assert bool(alike) is not ("," in attempts)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import math
 import random
 import re
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,19 @@ def test_what_a_contestant_writes_never_runs(tmp_path: Path, browser: Browser) -
     assert "Rejected: &lt;/script&gt;" in dom
     assert "&lt;/script&gt;" in browser.js("document.querySelector('pre.source').innerHTML")
     assert browser.said == []
+
+
+@needs_browser
+def test_what_is_never_closed_is_coloured_in_linear_time(browser: Browser) -> None:
+    script = resources.files("kernelgauge.report").joinpath("templates/highlight.js").read_text(encoding="utf-8")
+    browser.js(f"(() => {{ {script}; window.tokens = (text) => tokens(text, PYTHON); }})()")
+    browser.js("""window.took = (count) => {
+        const text = 'x = \"\"\";\\n' + '/* '.repeat(count) + '\"\"\"\\ny = \"\"\"z';
+        const began = performance.now(), found = tokens(text);
+        if (found.map((each) => each[1]).join('') !== text) throw 'other text';
+        return performance.now() - began;
+    }""")
+    assert browser.js("Math.max(1, took(16000), took(16000)) * 20 > took(128000)"), "64 times in quadratic time"
 
 
 @needs_browser

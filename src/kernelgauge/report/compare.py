@@ -131,10 +131,13 @@ def compare(runs: Sequence[Records], best: bool = False, mix: bool = False) -> C
         Side(label=label, contestant=run.header.contestant, machine=where, problems=len(answers))
         for label, run, where, answers in zip(labels, runs, machines, gathered, strict=True)
     )
-    pairs = zip(labels[1:], gathered[1:], strict=True)
+    later = zip(labels[1:], runs[1:], gathered[1:], strict=True)
     return Comparison(
         sides=tuple(sides),
-        versus=tuple(_versus(label, gathered[0], later, best) for label, later in pairs),
+        versus=tuple(
+            _versus(label, gathered[0], answers, best, other_sizes=run.header.sizes != runs[0].header.sizes)
+            for label, run, answers in later
+        ),
         hardware=across([run.evaluations() for run in runs]),
         warnings=tuple(warnings),
     )
@@ -155,9 +158,13 @@ def _differences(first: Records, later: Records) -> list[str]:
     return found
 
 
-def _versus(label: str, first: Sequence[Answers], later: Sequence[Answers], best: bool) -> Versus:
+def _versus(
+    label: str, first: Sequence[Answers], later: Sequence[Answers], best: bool, other_sizes: bool = False
+) -> Versus:
+    """With `other_sizes` no problem has the same text in both: its name has to do."""
     theirs = {answers.problem: answers for answers in later}
-    both = [(a, theirs[a.problem]) for a in first if a.problem in theirs and _same_text(a, theirs[a.problem])]
+    both = [(a, theirs[a.problem]) for a in first if a.problem in theirs]
+    both = [(a, b) for a, b in both if other_sizes or _same_text(a, b)]
     shared = {a.problem for a, _ in both}
     rows = tuple(_row(a, b, best) for a, b in both)
     timed = [row.speedups for row in rows if row.ratio is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernelgauge.report.answers import gather, natural
+from kernelgauge.report.answers import counting, gather, natural
 from kernelgauge.report.estimators import wilson
 from kernelgauge.schema import Environment, Evaluation, Record
 
@@ -62,11 +62,11 @@ def where(evaluation: Evaluation) -> str:
 
 
 def across(runs: Sequence[Sequence[Evaluation]]) -> Kept | None:
-    """The kernels that several machines judged; None if all evaluations come from one machine.
+    """The kernels that several machines judged, for problems that count; None if all come from one machine.
 
     A kernel is a text for a problem's text, whoever wrote it. Of several judgements on one machine the last counts.
     """
-    standing = [e for run in runs for answers in gather(run) for e in answers.evaluations]
+    standing = [e for run in runs for answers in counting(gather(run)) for e in answers.evaluations]
     machines = tuple(dict.fromkeys(where(e) for e in standing))
     if len(machines) < 2:
         return None

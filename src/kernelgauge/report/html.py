@@ -114,14 +114,14 @@ def render_html(
 
 
 class Headroom(NamedTuple):
-    """Medians over the candidates that have a bound: the part of it that they and their references reach."""
+    """Medians over candidates that count and have a bound: the part of it that they and their references reach."""
 
     share: float
     reference: float
 
 
 def _headroom(standing: Sequence[Evaluation]) -> Headroom | None:
-    bounds = [e.bound for e in standing if e.bound]
+    bounds = [e.bound for e in standing if e.bound and e.counts]
     return Headroom(median(b.share for b in bounds), median(1 / b.headroom for b in bounds)) if bounds else None
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pydantic import Field
 
 from kernelgauge.report.scores import Group, Scores
-from kernelgauge.schema import Record
+from kernelgauge.schema import Record, RunHeader
 
 LEVELS = {"1": 100, "2": 100, "3": 50}
 """Problems of the levels that published figures are about."""
@@ -22,6 +22,7 @@ CONDITIONS = {
     "math": "arithmetic",
     "baseline": "over",
     "attempts": "",
+    "problems": "of",
 }
 """What a figure depends on, with the word before its value."""
 
@@ -46,6 +47,7 @@ class PublishedSet(Record):
     math: str
     baseline: str
     attempts: str
+    problems: str
     rows: tuple[PublishedRow, ...]
 
 
@@ -90,7 +92,8 @@ def beside(scores: Scores) -> Comparable | str:
         "sizes": header.sizes,
         "math": header.math or "",
         "baseline": "eager",
-        "attempts": "one sample",  # with more, fast_p is still the mean over samples
+        "attempts": _attempts(header),
+        "problems": f"{sum(LEVELS.values())} problems",
     }
     sets = [_seen(each, here) for each in published()]
     groups = {level: scores.levels[level] for level in judged}
@@ -105,6 +108,16 @@ def beside(scores: Scores) -> Comparable | str:
         if level in groups and groups[level].problems < count
     }
     return Comparable(own, whole, tuple(sorted(sets, key=lambda each: len(each.other))))
+
+
+def _attempts(header: RunHeader) -> str:
+    """What each problem was given. Several samples are one here: fast_p is the mean over them."""
+    strategy = header.generation.strategy if header.generation else ""
+    name, *given = strategy.split(",")
+    count = next((each.partition("=")[2] for each in given if each.startswith(("attempts=", "turns="))), "1")
+    if name in ("", "sample"):
+        return "one sample" if count == "1" else f"best of {count} samples"
+    return f"{count} turns" if name == "refine" else strategy
 
 
 def _seen(each: PublishedSet, here: dict[str, str]) -> Beside:

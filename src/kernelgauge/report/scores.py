@@ -28,6 +28,8 @@ class Refused(Record):
     """Candidates rejected for a rule; weighed as `fast_p` is, so that the two can be read side by side."""
 
     samples: int
+    running: int
+    """Those of them that had begun to run: before that, nothing spoke against them."""
     share: float | None
     """Mean over problems of the share of samples that were rejected; None where there is no problem."""
     interval: tuple[float, float]
@@ -243,6 +245,7 @@ def _refused(problems: Sequence[Answers], evaluations: Sequence[Evaluation]) -> 
     count = len(problems)
     return Refused(
         samples=sum(e.rule is not None for e in evaluations),
+        running=sum(e.rule is not None and "open" in e.seconds for e in evaluations),
         share=total(None) / count if count else None,
         interval=wilson(total(None), count),
         by_rule={rule: total(rule) / count for rule in _counts(e.rule for e in evaluations if e.rule)},
