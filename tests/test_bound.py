@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 
@@ -475,20 +476,27 @@ ROWS = 200_000
 """Of 256 bytes: input and output are 51 MB each."""
 
 
-@pytest.fixture(scope="module")
-def slow_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    """A session told that this machine has next to no cache and a memory of 8 GB/s.
+@contextmanager
+def told_of_memory(folder: Path, gbs: float) -> Iterator[Session]:
+    """A session told that this machine has next to no cache and a memory of so many GB/s.
 
-    So the floor lies between an answer handed out and any honest one however busy the machine is: it is 11 ms.
+    So a floor can lie between two answers however busy the machine is.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KERNELGAUGE_CACHE", str(tmp_path_factory.mktemp("slow")))
+        patch.setenv("KERNELGAUGE_CACHE", str(folder))
         with Session() as session:
             path = session.settings.cache / "peaks" / f"{session.environment.digest}-cpu.json"
             path.parent.mkdir()
-            bandwidths = {"read_gbs": 6.0, "copy_gbs": 6.0, "ceiling_gbs": 8.0, "cache_bytes": MIB}
+            bandwidths = {"read_gbs": 0.75 * gbs, "copy_gbs": 0.75 * gbs, "ceiling_gbs": gbs, "cache_bytes": MIB}
             path.write_text(CPU.model_copy(update={**bandwidths, "flops": {"fp32": 1e15}}).model_dump_json())
             yield session
+
+
+@pytest.fixture(scope="module")
+def slow_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """Of 6 GB/s: the floor is 15 ms."""
+    with told_of_memory(tmp_path_factory.mktemp("slow"), 6.0) as session:
+        yield session
 
 
 def test_an_old_answer_handed_out_is_faster_than_memory_and_an_honest_one_is_not(
@@ -507,7 +515,7 @@ def test_an_old_answer_handed_out_is_faster_than_memory_and_an_honest_one_is_not
     assert honest.bound.work.bytes == 256 * ROWS * 2 + 4 * (64 * 64 + 3 * 64)
 
 
-def test_honest_algebra_that_reads_less_is_marked_and_not_refused(slow_memory: Session, protocol: str) -> None:
+def test_honest_algebra_that_reads_less_is_marked_and_not_refused(tmp_path: Path, protocol: str) -> None:
     reference = f"""import torch
 
 
@@ -525,7 +533,9 @@ def get_init_inputs():
 """
     answer = reference.replace("class Model(", "class ModelNew(").replace(" + (x - x).sum(1, keepdim=True)", " + 0")
     task = Problem(key="wide", name="wide", source=reference)
-    record = slow_memory.evaluate(task, answer, protocol=protocol, device="cpu")
+    # 180 ms: what takes microseconds stays below that on a busy machine too.
+    with told_of_memory(tmp_path, 0.5) as session:
+        record = session.evaluate(task, answer, protocol=protocol, device="cpu")
     assert record.passed, record.reason
     assert record.bound is not None
     assert record.bound.share > 1
