@@ -17,7 +17,7 @@ from kernelgauge.report import Scores, fast_p, score, score_run
 from kernelgauge.report.answers import by_point
 from kernelgauge.report.curves import curves
 from kernelgauge.report.effort import duration, effort, in_words
-from kernelgauge.report.estimators import geometric_mean, pass_at_k, wilson
+from kernelgauge.report.estimators import from_to, geometric_mean, pass_at_k, wilson
 from kernelgauge.report.flow import STEPS, flow, refusals
 from kernelgauge.report.html import bar, write_html
 from kernelgauge.report.published import LEVELS, beside, published
@@ -65,6 +65,7 @@ def test_geometric_mean_against_a_worked_example() -> None:
     assert found[0] == pytest.approx(1.0)
     assert found[1] == pytest.approx((math.exp(-reach), math.exp(reach)), rel=1e-6)
     assert geometric_mean([3.0]) == (pytest.approx(3.0), None)
+    assert [from_to(each) for each in ((0.981, 1.25), (0.0, 3.4e15))] == ["0.98 to 1.25", "0.00 to more than 1000"]
     assert geometric_mean([]) is None
 
 

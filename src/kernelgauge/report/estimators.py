@@ -72,3 +72,9 @@ def matched_difference(gains: Sequence[float], confidence: float = CONFIDENCE) -
     reach = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(variance)
     mean = fmean(gains)
     return (min(mean, max(-1.0, centre - reach)), max(mean, min(1.0, centre + reach)))
+
+
+def from_to(interval: tuple[float, float]) -> str:
+    """An interval of a ratio for a reader: `0.98 to 1.25`. Of a handful of problems it can span powers of ten."""
+    low, high = interval
+    return f"{low:.2f} to {high:.2f}" if high < 1000 else f"{low:.2f} to more than 1000"

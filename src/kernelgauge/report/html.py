@@ -16,6 +16,7 @@ from markupsafe import Markup
 from kernelgauge.report.answers import gather
 from kernelgauge.report.columns import kept
 from kernelgauge.report.effort import duration
+from kernelgauge.report.estimators import from_to
 from kernelgauge.report.flow import flow, refusals
 from kernelgauge.report.packing import packed
 from kernelgauge.report.payload import SourceOf, payload
@@ -190,7 +191,7 @@ def tiles(group: Group) -> list[Tile]:
             "Geometric mean speedup",
             "–" if geomean is None else f"{geomean:.2f}",
             "" if geomean is None else "×",
-            f"95 % interval {span[0]:.2f} to {span[1]:.2f}" if span else "of correct candidates",
+            f"95 % interval {from_to(span)}" if span else "of correct candidates",
         ),
         Tile(
             "Faster · tie · slower",

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kernelgauge.report import effort, scores
+from kernelgauge.report.estimators import from_to
 from kernelgauge.report.rebased import STRONGEST
 from kernelgauge.report.scores import THRESHOLDS, Scores
 from kernelgauge.report.spending import in_words
@@ -85,7 +86,7 @@ def _speeds(groups: Groups, over: str = "") -> Table:
         table.add_row(
             label,
             f"{group.geomean_speedup:.2f}x" if group.geomean_speedup is not None else "–",
-            f"{low_high[0]:.2f} to {low_high[1]:.2f}" if low_high else "–",
+            from_to(low_high) if low_high else "–",
             *(str(group.standing[name]) for name in ("faster", "tie", "slower")),
             _percent(group.fast_p_point["1"]),
         )
