@@ -203,6 +203,9 @@ def test_attempts_are_drawn_compared_and_linked(tmp_path: Path, browser: Browser
     browser.wait("document.querySelectorAll('.detail .detail-grid').length == 2")
     assert browser.js("location.hash") == "#1%2F1~2"
     assert browser.js("document.querySelectorAll('.diff').length") == 1, "the second has the same text as the first"
+    browser.js("document.querySelectorAll('.attempts g')[0].focus()")
+    browser.press("Enter")
+    browser.wait("location.hash == '#1%2F1'")
     browser.open(page, "#1/2")
     assert browser.js("document.querySelectorAll('.attempts, .diff').length") == 0
     assert browser.said == []

@@ -23,7 +23,7 @@ function attemptsChart(place, rows, current, go) {
     });
     chart.append(draw("path", { class: "best", d: path }));
     rows.forEach((row, i) => {
-      const mark = draw("g", { class: row === current ? "now" : null });
+      const mark = draw("g", { class: row === current ? "now" : null, role: "link", tabindex: 0 });
       mark.append(draw("title", {}, `attempt ${row.sample}: ${row.speedup === undefined ? words(row.state) : `${times(row.speedup)}, ${row.standing}`}`));
       if (row.speedup !== undefined) {
         mark.append(draw("line", { class: `range t-${row.standing}`, x1: x(i), x2: x(i), y1: y(row.low), y2: y(row.high) }));
@@ -31,6 +31,11 @@ function attemptsChart(place, rows, current, go) {
       } else mark.append(draw("rect", { class: `f-${row.state}`, x: x(i) - Math.min(5, step / 2 - 0.5), y: bottom + 10, width: Math.max(1, Math.min(10, step - 1)), height: row === current ? 14 : 10 }));
       mark.append(draw("rect", { x: x(i) - step / 2, y: up, width: step, height: bottom - up + 26, fill: "transparent" }));
       mark.addEventListener("click", () => go(row));
+      mark.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter") return;
+        event.stopPropagation(); // the page's own keys fold the row that is open
+        go(row);
+      });
       chart.append(mark);
     });
     const ticks = Math.min(rows.length, Math.max(2, Math.floor(width / 70)));
