@@ -26,11 +26,13 @@ from factories import (
 from kernelgauge.cli.main import app
 from kernelgauge.errors import StoreError, UsageError
 from kernelgauge.leaderboard import Contestant, Entry, Published, boards, leads, published, ranked
+from kernelgauge.leaderboard.conflicts import check_apart
 from kernelgauge.leaderboard.entries import setting_of
+from kernelgauge.leaderboard.identity import identity
 from kernelgauge.leaderboard.publishing import publish
 from kernelgauge.leaderboard.site import Site
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.schema import Bound, Generation, NoCandidate, OverBaseline, Work
+from kernelgauge.schema import Bound, Candidate, Evaluation, Generation, NoCandidate, OverBaseline, Work
 from kernelgauge.store import Run
 
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is on PATH")
@@ -63,7 +65,7 @@ def an_entry(
     **changes: Any,
 ) -> Entry:
     """An answer whose text is the contestant's own unless it is said."""
-    source = text or f"# {who}'s answer to {problem}\n"
+    source = text or f"who = {who!r}, {problem!r}\n"
     digest = make_candidate(problem, source).digest
     created = BEGIN + timedelta(days=day)
     made = make_evaluation(problem, speedup, contestant=who, candidate_digest=digest, created=created, **changes)
@@ -116,13 +118,66 @@ def test_kernels_stand_by_what_they_are_faster_than_for_certain() -> None:
 
 
 def test_the_same_text_stands_once_by_its_last_record_for_whoever_had_it_first() -> None:
-    copied = an_entry(who="bob", speedup=3.0, day=1, text="# the same\n")
-    again = an_entry(who="ann", speedup=1.8, day=2, text="# the same\n")
-    first = an_entry(who="ann", speedup=2.0, day=0, text="# the same\n")
+    copied = an_entry(who="bob", speedup=3.0, day=1, text="x = 1  # bob's\n")
+    again = an_entry(who="ann", speedup=1.8, day=2, text="x = 1\n")
+    first = an_entry(who="ann", speedup=2.0, day=0, text="x = 1\n")
     (kernel,) = ranked([copied, again, first])
     assert (kernel.first.name, kernel.others, kernel.entry.evaluation.speedup) == ("ann", ("bob",), 1.8)
-    fails_by_now = an_entry(who="bob", outcome="wrong_value", day=3, text="# the same\n")
+    fails_by_now = an_entry(who="bob", outcome="wrong_value", day=3, text="x = 1\n")
     assert ranked([copied, again, first, fails_by_now]) == []
+
+
+def test_copies_of_a_kernel_change_nothing_and_credit_nobody_else() -> None:
+    """Twenty comments are no twenty chances, and a copy that was lucky is not its copier's."""
+    first = an_entry(who="ann", speedup=1.01, spread=0.05, text="x = 1\n", submitted=True)
+    lucky = [
+        an_entry("1/1", 1.01 + n / 10, who, spread=0.05, day=n, text=f"x = 1  # {n}\n", submitted=True)
+        for n, who in enumerate(["ann", "bob"] * 10, start=1)
+    ]
+    board = one_board(first, *lucky)
+    (kernel,) = board.problems["1/1"].kernels
+    assert (kernel.first.name, kernel.entry) == ("ann", first) and kernel.others == ("bob",)
+    assert [lead.entry for lead in board.problems["1/1"].leads] == [first]
+    (row,) = board.standings["all"]
+    assert (row.contestant.name, row.group.fast_p["1"], row.group.geomean_speedup) == (
+        "ann",
+        0.0,
+        pytest.approx(1.01),
+    )
+
+
+KERNEL_TEXTS = [
+    ("x = f(1)\n", "# note\nx = f( (1) )\n", True),
+    ("def f():\n    'Note.'\n    return 1\n", "def f():\n    return 1\n", True),
+    ('s = """\nint a; // one\n  int b;"""\n', 's  =  """\nint a;\n/* two */ int b;"""\n', True),
+    ("s = 'a'\n", 's = "a"\n', True),
+    ('s = """\n#define A 1\nint a;"""\n', 's = """\n#define A\n1 int a;"""\n', False),
+    ("x = f(1)\n", "x = f(2)\n", False),
+    ('s = """\nint a;"""\n', 's = """\nint b;"""\n', False),
+    ("s = 'a  b'\n", "s = 'a b'\n", False),
+    ("no python at all", "no  python\nat all", True),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "same"), KERNEL_TEXTS)
+def test_a_kernel_is_what_it_computes_from(one: str, other: str, same: bool) -> None:
+    assert (identity(one) == identity(other)) is same
+
+
+@pytest.mark.parametrize("text", ["(" * 100_000, "x = " + "-" * 100_000 + "1", "a" + ".a" * 50_000, "\ud800", "x\0y"])
+def test_any_text_has_an_identity(text: str) -> None:
+    assert len(identity(text)) == 64
+
+
+def test_folders_that_would_hide_each_other_are_refused() -> None:
+    honest, forged = an_entry(who="ann", id="a" * 32), an_entry("1/2", 9.0, who="bob", id="a" * 32)
+    with pytest.raises(StoreError, match="two different records, in ours and theirs"):
+        check_apart([Published("ours", (honest,), ()), Published("theirs", (forged,), ())])
+    again = an_entry(who="ann", speedup=0.1)
+    with pytest.raises(StoreError, match="both hold an answer of 'ann' to 1/1, sample 0"):
+        check_apart([Published("run", (honest,), ()), Published("run", (again,), ())])
+    other = an_entry("1/2", who="ann")
+    check_apart([Published("a", (honest, honest), ()), Published("b", (other,), ()), Published("c", (), ())])
 
 
 def test_history_holds_the_records_that_took_the_lead() -> None:
@@ -157,10 +212,11 @@ def test_weak_problems_are_in_no_standing_and_stay_on_the_board() -> None:
 
 def test_of_what_is_handed_in_one_by_one_the_best_is_the_answer() -> None:
     tries = [
-        an_entry("1/1", speed, text=f"# {speed}\n", day=i, submitted=True) for i, speed in enumerate((1.1, 2.0, 0.7))
+        an_entry("1/1", speed, text=f"x = {speed}\n", day=i, submitted=True)
+        for i, speed in enumerate((1.1, 2.0, 0.7))
     ]
     (row,) = one_board(
-        *tries, an_entry("1/1", outcome="build_failed", text="# no\n", day=9, submitted=True)
+        *tries, an_entry("1/1", outcome="build_failed", text="x = None\n", day=9, submitted=True)
     ).standings["all"]
     assert (row.group.samples, row.group.fast_p["1.5"], row.group.geomean_speedup) == (1, 1.0, pytest.approx(2.0))
 
@@ -210,10 +266,10 @@ def test_a_run_brings_its_sources_skips_and_ways_of_asking(tmp_path: Path) -> No
 
 def a_site() -> Site:
     kernels = [
-        an_entry("1/1", 1 + i / 10, f"contestant {i}", text=f"{KERNEL}# number {i}\n", day=i) for i in range(7)
+        an_entry("1/1", 1 + i / 10, f"contestant {i}", text=f"{KERNEL}NUMBER = {i}\n", day=i) for i in range(7)
     ]
     kernels[6] = an_entry(
-        "1/1", 1.6, "contestant 6", text=f"{KERNEL}# number 6\n", day=6, bound=A_BOUND, over=(OVER_COMPILE,)
+        "1/1", 1.6, "contestant 6", text=f"{KERNEL}NUMBER = 6\n", day=6, bound=A_BOUND, over=(OVER_COMPILE,)
     )
     others = [an_entry(f"2/{n}", 4 / n, "ann", day=n) for n in (1, 2, 9, 10)]
     failed = an_entry("1/1", who="bob", outcome="wrong_value", day=8)
@@ -324,7 +380,7 @@ def test_a_kernel_opens_with_its_code_and_leads_to_its_record(browser: Browser, 
     assert not browser.js("document.querySelector('#k-2').open")
     browser.click("#k-2 summary")
     browser.wait("document.querySelector('#k-2 pre .h-k') !== null")
-    assert "# number 5" in browser.js("document.querySelector('#k-2 pre').textContent")
+    assert "NUMBER = 5" in browser.js("document.querySelector('#k-2 pre').textContent")
     browser.click("#k-2 .meta a")
     browser.wait("location.pathname.includes('/records/') && document.documentElement?.dataset.ready !== undefined")
     browser.wait("document.body?.innerText.includes('Raw samples')")
@@ -419,6 +475,39 @@ def test_a_forged_record_does_not_survive_being_judged_again(tmp_path: Path) -> 
     assert "9.00×" not in page.read_text() and "wrong value" in page.read_text()
     assert "quick" in page.read_text()
     assert len(Run.read(tmp_path / "claimed").evaluations()) == 1
+
+
+def test_what_was_replaced_or_never_came_is_judged_again_as_such(tmp_path: Path) -> None:
+    """A candidate replaced since the last time is judged, and what had no answer has none on the new board."""
+    (tmp_path / "quick.toml").write_text(quick_protocol())
+    problem = load_problem("1/19", sizes="small")
+    header = make_header(problems=("1/19", "1/20"), sizes="small", device="cpu", samples=4)
+    run, site = tmp_path / "run", tmp_path / "site"
+
+    def answer(line: str) -> tuple[Evaluation, Candidate]:
+        source = f"import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        {line}\n"
+        record, candidate = make_answer("1/19", source, sizes="small", device="cpu", problem_digest=problem.digest)
+        candidate = candidate.model_copy(update={"backend": "torch"})
+        return record.model_copy(update={"candidate_digest": candidate.digest, "backend": "torch"}), candidate
+
+    with Run.create(run, header) as store:
+        store.append(*answer("raise ValueError"))
+        for key, sample in (("1/19", 1), ("1/19", 2), ("1/20", 0)):
+            skip = NoCandidate(problem=key, contestant="folder:answers", sample=sample, reason="refused", level=1)
+            store.append_skip(skip)
+    again = ["--out", str(site), "--rejudge", "--protocol", str(tmp_path / "quick.toml")]
+    assert command(str(run), *again).returncode == 0
+    (judged,) = [Run.read(each) for each in (tmp_path / "site.rejudged").iterdir()]
+    assert {(skip.problem, skip.sample) for skip in judged.skips()} == {("1/19", 1), ("1/19", 2), ("1/20", 0)}
+    (row,) = boards([published(judged)])[0].standings["all"]
+    assert (row.group.samples, row.group.no_candidate) == (3, 2)
+    with Run.open(run) as store:
+        store.append(*answer("return x * 0"))
+    done = command(str(run), *again)
+    assert done.returncode == 0 and "1/19 (passed, now wrong_value)" in done.stdout, done.stdout + done.stderr
+    (page,) = site.glob("*/1_19.html")
+    assert "return x * 0" not in page.read_text() and "wrong value" in page.read_text()
+    assert "raise ValueError" not in "".join(each.read_text() for each in site.rglob("*.html"))
 
 
 def test_wrong_use_is_one_sentence(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import dataclasses
 import http.client
 import json
 import os
@@ -11,11 +13,13 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from browser import BROWSER, Browser
@@ -26,22 +30,27 @@ from waiting import comes_true
 pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
 
 from sqlalchemy import Engine, text
+from sqlalchemy.exc import OperationalError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
+from kernelgauge.cli.judge import refuse_without_walls
 from kernelgauge.cli.main import app
 from kernelgauge.config import load_protocol
-from kernelgauge.errors import MachineError, ProblemError, StoreError, UsageError
-from kernelgauge.schema import Evaluation
+from kernelgauge.errors import BackendMissing, MachineError, ReferenceTooLarge, StoreError, UsageError
+from kernelgauge.schema import Difference, Evaluation, Executed, Finding, Ran, Trial
 from kernelgauge.serve.accounts import Account, Accounts
 from kernelgauge.serve.app import application
-from kernelgauge.serve.body import Throttle
-from kernelgauge.serve.claims import ATTEMPTS, Claim, Claims
+from kernelgauge.serve.body import LimitedBody, Throttle
+from kernelgauge.serve.claims import ATTEMPTS, OWN_PAUSE_SECONDS, PAUSE_SECONDS, Claim, Claims
 from kernelgauge.serve.client import Client
 from kernelgauge.serve.database import opened
 from kernelgauge.serve.intake import accepted
-from kernelgauge.serve.judging import Judge
+from kernelgauge.serve.judging import FAILURES, Judge
 from kernelgauge.serve.server import served
-from kernelgauge.serve.setting import check_secret
+from kernelgauge.serve.setting import Setting, announce, check_same, check_secret
 from kernelgauge.serve.submissions import Allowance, Submissions, TooMany
+from kernelgauge.serve.walls import check_walls
 
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is on PATH")
 EVIL = "</script><script>document.title='owned'</script><img src=x onerror=document.title='owned'>"
@@ -69,7 +78,7 @@ def an_account(engine: Engine, name: str = "ann") -> Account:
 
 def handed_in(engine: Engine, count: int, name: str = "ann") -> list[int]:
     desk, account = Submissions(engine, PLENTY), an_account(engine, name)
-    return [desk.hand_in(account, "1/19", f"# {name} {number}\n")[0] for number in range(count)]
+    return [desk.hand_in(account, "1/19", f"x = '{name} {number}'\n")[0] for number in range(count)]
 
 
 def the_claim(claims: Claims) -> Claim:
@@ -137,9 +146,9 @@ def test_what_a_dead_judge_held_is_judged_by_another_and_only_once(engine: Engin
     assert not claims.end(dead, make_evaluation("1/19", 9.0))
     assert claims.end(alive, make_evaluation("1/19", 2.0))
     assert not claims.end(alive, make_evaluation("1/19", 3.0))
-    assert not claims.refuse(dead, "no") and not claims.give_back(dead, begun=True)
+    assert not claims.put_off(dead, "no") and not claims.give_back(dead) and not claims.begin(dead)
     found = Submissions(engine).get(alive.number)
-    assert found is not None and found.state == "judged" and found.attempts == 2
+    assert found is not None and found.state == "judged" and found.attempts == 0
     assert found.record is not None and found.record.speedup == 2.0
 
 
@@ -154,24 +163,65 @@ def test_a_lease_that_is_renewed_holds(engine: Engine) -> None:
 def test_what_kills_its_judges_is_given_up(engine: Engine) -> None:
     handed_in(engine, 2)
     for _ in range(ATTEMPTS):
-        assert the_claim(Claims(engine, lease=-1.0)).number == 1
+        claims = Claims(engine, lease=-1.0)
+        killer = the_claim(claims)
+        assert killer.number == 1 and claims.begin(killer)
     assert the_claim(Claims(engine)).number == 2
     found = Submissions(engine).get(1)
     assert found is not None and found.state == "failed" and "no judge came to an end" in found.reason
 
 
-def test_what_failed_is_tried_again_and_what_was_interrupted_costs_no_attempt(engine: Engine) -> None:
+def test_what_was_interrupted_or_only_claimed_costs_no_attempt(engine: Engine) -> None:
     handed_in(engine, 1)
-    claims, desk = Claims(engine), Submissions(engine)
-    for _ in range(5):
-        assert claims.give_back(the_claim(claims), begun=False)
-    for attempt in range(1, ATTEMPTS + 1):
-        found = desk.get(1)
-        assert found is not None and (found.state, found.attempts) == ("waiting", attempt - 1)
-        assert claims.give_back(the_claim(claims), begun=True, reason="the machine failed")
+    claims = Claims(engine)
+    for _ in range(ATTEMPTS + 1):
+        claim = the_claim(claims)
+        assert claims.begin(claim) and claims.give_back(claim)
+    for _ in range(ATTEMPTS + 1):
+        the_claim(Claims(engine, lease=-1.0))  # and its judge dies before it begins
+    assert the_claim(claims).attempts == 0
+
+
+def test_what_a_machine_could_not_judge_rests_and_is_given_to_another_first(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed_in(engine, 1)
+    broken, other, desk = Claims(engine, judge="broken"), Claims(engine, judge="other"), Submissions(engine)
+    assert broken.put_off(the_claim(broken), "the machine failed")
     found = desk.get(1)
-    assert found is not None and (found.state, found.reason) == ("failed", "the machine failed")
-    assert claims.take() is None
+    assert found is not None and (found.state, found.attempts, found.reason) == ("waiting", 1, "the machine failed")
+    assert broken.take() is None and other.take() is None
+    monkeypatch.setattr("kernelgauge.serve.claims.time", Later(PAUSE_SECONDS + 1))
+    assert broken.take() is None
+    assert other.put_off(the_claim(other), "this one too")
+    monkeypatch.setattr("kernelgauge.serve.claims.time", Later(PAUSE_SECONDS + OWN_PAUSE_SECONDS + 2))
+    assert other.put_off(the_claim(other), "and again", counts=False)
+    monkeypatch.setattr("kernelgauge.serve.claims.time", Later(3 * OWN_PAUSE_SECONDS))
+    assert broken.put_off(the_claim(broken), "for good")
+    found = desk.get(1)
+    assert found is not None and (found.state, found.attempts, found.reason) == ("failed", ATTEMPTS, "for good")
+    assert broken.take() is None and other.take() is None
+
+
+class Later:
+    """The clock of a machine on which so many seconds have gone by."""
+
+    def __init__(self, seconds: float):
+        self._seconds = seconds
+
+    def time(self) -> float:
+        return time.time() + self._seconds
+
+
+def test_what_could_not_be_judged_waits_again_when_it_is_handed_in_again(engine: Engine) -> None:
+    desk, ann, claims = Submissions(engine), an_account(engine), Claims(engine)
+    assert desk.hand_in(ann, "1/19", "x = 1\n") == (1, True)
+    claim = the_claim(claims)
+    assert claims.put_off(dataclasses.replace(claim, attempts=ATTEMPTS - 1), "the machine failed")
+    assert desk.counts()["failed"] == 1 and claims.take() is None
+    assert desk.hand_in(ann, "1/19", "x = 1\n") == (1, True)
+    assert claims.end(the_claim(claims), make_evaluation("1/19"))
+    assert desk.hand_in(ann, "1/19", "x = 1\n") == (1, False)
 
 
 def test_a_restart_loses_nothing(engine: Engine) -> None:
@@ -182,15 +232,26 @@ def test_a_restart_loses_nothing(engine: Engine) -> None:
     again = opened(engine.url.render_as_string(hide_password=False))
     assert Submissions(again).counts() == {"waiting": 1, "judging": 1, "judged": 1, "failed": 0}
     first = Submissions(again).get(1)
-    assert first is not None and first.source == "# ann 0\n" and first.record == Submissions(engine).get(1).record  # type: ignore[union-attr]
+    assert first is not None and first.source == "x = 'ann 0'\n" and first.record == Submissions(engine).get(1).record  # type: ignore[union-attr]
     again.dispose()
 
 
-def test_the_same_text_is_taken_once_for_each_account(engine: Engine) -> None:
+def test_the_same_kernel_is_judged_once_for_whoever_is_first(engine: Engine) -> None:
     desk, ann, bob = Submissions(engine), an_account(engine), an_account(engine, "bob")
-    assert desk.hand_in(ann, "1/19", "# same\n") == (1, True)
-    assert desk.hand_in(ann, "1/19", "# same\n") == (1, False)
-    assert desk.hand_in(ann, "1/20", "# same\n")[1] and desk.hand_in(bob, "1/19", "# same\n")[1]
+    assert desk.hand_in(ann, "1/19", "x = f(1)\n") == (1, True)
+    assert desk.hand_in(ann, "1/19", "x = f(1)\n") == (1, False)
+    assert [desk.hand_in(ann, "1/19", f"x  =  f((1))  # luck {n}\n") for n in range(20)] == [(1, False)] * 20
+    assert desk.hand_in(bob, "1/19", '"""By bob."""\nx = f(1)\n', "torch") == (1, False)
+    assert desk.hand_in(ann, "1/20", "x = f(1)\n")[1] and desk.hand_in(bob, "1/19", "x = f(2)\n")[1]
+    assert desk.hand_in(ann, "1/19", "x = f(1)\n", "torch")[1]  # it was recognised as something else
+
+
+def test_two_accounts_at_once_never_have_the_same_kernel(engine: Engine) -> None:
+    desk = Submissions(engine, PLENTY)
+    people = [an_account(engine, f"account-{number}") for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda who: desk.hand_in(who, "1/19", f"x = 1  # {who.name}\n"), people))
+    assert {number for number, _ in found} == {1} and sum(new for _, new in found) == 1
 
 
 @pytest.mark.parametrize("allowed", [{"per_hour": 7, "waiting": 50}, {"per_hour": 50, "waiting": 7}], ids=str)
@@ -199,7 +260,7 @@ def test_limits_hold_against_many_requests_at_once(engine: Engine, allowed: dict
 
     def hand_in(number: int) -> bool:
         try:
-            return desk.hand_in(account, "1/19", f"# {number}\n")[1]
+            return desk.hand_in(account, "1/19", f"x = {number}\n")[1]
         except TooMany:
             return False
 
@@ -235,7 +296,8 @@ class Scripted:
         self.endings = endings
         self.begun: list[int] = []
 
-    def submit(self, claim: Claim) -> Future[Evaluation]:
+    def submit(self, claim: Claim, begun: Callable[[], None]) -> Future[Evaluation]:
+        begun()
         self.begun.append(claim.number)
         future: Future[Evaluation] = Future()
         waiting = self.endings.get(claim.number)
@@ -248,36 +310,171 @@ class Scripted:
         """Nothing to end."""
 
 
-def test_the_loop_keeps_verdicts_repeats_failures_and_gives_back_what_it_holds(engine: Engine) -> None:
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Submissions that failed rest for no time at all."""
+    for name in ("PAUSE_SECONDS", "OWN_PAUSE_SECONDS"):
+        monkeypatch.setattr(f"kernelgauge.serve.claims.{name}", 0.0)
+
+
+def test_the_loop_keeps_verdicts_repeats_failures_and_gives_back_what_it_holds(engine: Engine, hurried: None) -> None:
     handed_in(engine, 5)
-    broken: list[Evaluation | BaseException] = [RuntimeError("a fault of ours") for _ in range(ATTEMPTS)]
+    cannot: list[Evaluation | BaseException] = [BackendMissing("no nvcc") for _ in range(ATTEMPTS)]
     scripted = Scripted({
         1: [make_evaluation("1/19", 2.0)],
         2: [MachineError("out of memory"), make_evaluation("1/19", outcome="wrong_value")],
-        3: [ProblemError("the reference fails")],
-        4: broken,
+        3: cannot,
+        4: [RuntimeError("a fault of ours"), make_evaluation("1/19", 1.0)],
     })  # fmt: skip
     desk, stop = Submissions(engine), threading.Event()
-    judge = threading.Thread(target=Judge(Claims(engine), scripted).run, args=(stop,))
+    judge = threading.Thread(target=Judge(Claims(engine), scripted, pause=0.01).run, args=(stop,))
     judge.start()
     try:
-        assert comes_true(lambda: desk.counts() == {"waiting": 0, "judging": 1, "judged": 2, "failed": 2}, 120)
+        assert comes_true(lambda: desk.counts() == {"waiting": 0, "judging": 1, "judged": 3, "failed": 1}, 120)
     finally:
         stop.set()
         judge.join()
     found = {number: desk.get(number) for number in range(1, 6)}
     states = {number: each.state for number, each in found.items() if each}
-    assert states == {1: "judged", 2: "judged", 3: "failed", 4: "failed", 5: "waiting"}
-    assert Counter(scripted.begun) == {1: 1, 2: 2, 3: 1, 4: ATTEMPTS, 5: 1}
-    assert found[3] and found[3].reason == "the reference fails"
-    assert found[4] and "a fault of ours" in found[4].reason
-    assert found[5] and found[5].attempts == 0
+    assert states == {1: "judged", 2: "judged", 3: "failed", 4: "judged", 5: "waiting"}
+    assert {number: scripted.begun.count(number) for number in range(1, 5)} == {1: 1, 2: 2, 3: ATTEMPTS, 4: 2}
+    assert found[3] and found[3].reason == "this machine cannot judge it: no nvcc"
+    assert found[2] and found[2].reason == "" and found[5] and found[5].attempts == 0
+
+
+def test_a_broken_machine_stops_taking_and_makes_nothing_final(engine: Engine) -> None:
+    handed_in(engine, 20)
+    failing: list[Evaluation | BaseException] = [MachineError("the GPU has fallen off the bus") for _ in range(20)]
+    scripted = Scripted({number: list(failing) for number in range(1, 21)})
+    with pytest.raises(MachineError, match=r"submissions in a row.*fallen off the bus"):
+        Judge(Claims(engine), scripted, pause=0.01).run(threading.Event())
+    desk = Submissions(engine)
+    assert desk.counts() == {"waiting": 20, "judging": 0, "judged": 0, "failed": 0}
+    assert len(scripted.begun) <= FAILURES + 1
+    # Only the first can have been what broke it.
+    assert sum(each.attempts for each in desk.several(range(1, 21))) == 1
+
+
+def test_what_only_this_machine_lacks_does_not_end_its_judge(engine: Engine) -> None:
+    handed_in(engine, 2 * FAILURES + 1)
+    missing: dict[int, list[Evaluation | BaseException]] = {
+        number: [ReferenceTooLarge("it takes 80 GB")] for number in range(1, 2 * FAILURES + 1)
+    }
+    desk, stop = Submissions(engine), threading.Event()
+    judge = Judge(Claims(engine), Scripted(missing | {2 * FAILURES + 1: [make_evaluation("1/19")]}))
+    thread = threading.Thread(target=judge.run, args=(stop,))
+    thread.start()
+    try:
+        assert comes_true(lambda: desk.counts()["judged"] == 1, 120)
+    finally:
+        stop.set()
+        thread.join()
+    assert desk.counts()["failed"] == 0
 
 
 def test_strangers_are_judged_under_secret_seeds_only() -> None:
     check_secret(load_protocol("strict"))
     with pytest.raises(UsageError, match="public seeds"):
         check_secret(load_protocol("v0.1"))
+
+
+def test_a_verdict_outlives_a_database_that_is_away(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with a full disk: the first writes of the verdict fail."""
+    handed_in(engine, 1)
+    claims, away = Claims(engine), iter(range(3))
+    end = claims.end
+
+    def failing(claim: Claim, verdict: Evaluation) -> bool:
+        if next(away, None) is not None:
+            raise OperationalError("UPDATE", {}, Exception("database or disk is full"))
+        return end(claim, verdict)
+
+    monkeypatch.setattr(claims, "end", failing)
+    monkeypatch.setattr("kernelgauge.serve.judging._LOOK_SECONDS", 0.01)
+    judged_within(Judge(claims, Scripted({1: [make_evaluation("1/19", 2.0)]})), Submissions(engine))
+
+
+def test_a_lease_is_renewed_as_long_as_a_judgement_takes(engine: Engine) -> None:
+    handed_in(engine, 1)
+
+    class Slow(Scripted):
+        def submit(self, claim: Claim, begun: Callable[[], None]) -> Future[Evaluation]:
+            begun()
+            future: Future[Evaluation] = Future()
+            threading.Timer(3.0, future.set_result, [make_evaluation("1/19", 2.0)]).start()
+            return future
+
+    stolen: list[Claim | None] = []
+    desk, watching = Submissions(engine), threading.Event()
+
+    def thief() -> None:
+        while not watching.wait(0.05):
+            if desk.counts()["judging"]:
+                stolen.append(Claims(engine).take())
+
+    watcher = threading.Thread(target=thief)
+    watcher.start()
+    try:
+        judged_within(Judge(Claims(engine, lease=1.5), Slow({})), desk)
+    finally:
+        watching.set()
+        watcher.join()
+    assert len(stolen) > 5 and not any(stolen)
+
+
+def judged_within(judge: Judge, desk: Submissions) -> None:
+    stop = threading.Event()
+    thread = threading.Thread(target=judge.run, args=(stop,))
+    thread.start()
+    try:
+        assert comes_true(lambda: desk.counts()["judged"] == 1, 120)
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_a_judge_of_another_setting_is_refused(engine: Engine) -> None:
+    protocol = load_protocol("strict")
+    ours = Setting(device="cpu", sizes="small", protocol=protocol, jobs=1)
+    check_same(engine, ours)  # no server has said anything yet
+    announce(engine, ours)
+    check_same(engine, ours.model_copy(update={"device": "cuda", "jobs": 7}))
+    others = {
+        "sizes": {"sizes": "medium"},
+        "math": {"protocol": protocol.under(math="bf16")},
+        "rules": {"protocol": protocol.under(rules="kernel-required")},
+    }
+    for name, change in others.items():
+        with pytest.raises(UsageError, match=name):
+            check_same(engine, ours.model_copy(update=change))
+    announce(engine, ours.model_copy(update=others["sizes"]))
+    with pytest.raises(UsageError, match="sizes"):
+        check_same(engine, ours)
+
+
+def test_without_walls_nobody_is_judged(capsys: pytest.CaptureFixture[str]) -> None:
+    check_walls(["network", "pid", "ipc", "mount", "files", "limits"])
+    for missing in ("network", "pid", "mount"):
+        with pytest.raises(UsageError, match=f"no {missing} wall"):
+            check_walls({"network", "pid", "mount", "limits"} - {missing})
+    refuse_without_walls(["limits"], without=True)
+    assert "WARNING: no network, pid, mount wall" in capsys.readouterr().err
+
+
+def test_a_judge_keeps_what_it_was_told_to_itself() -> None:
+    """Neither those it begins nor a program of the same user can read where the database is."""
+    script = (
+        "import ctypes, os, subprocess\n"
+        "from kernelgauge.cli.judge import SECRETS\n"
+        "from kernelgauge.serve.walls import keep_to_ourselves\n"
+        "keep_to_ourselves(*SECRETS)\n"
+        "print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))\n"
+        "subprocess.run(['env'])\n"
+    )
+    secrets = {"KERNELGAUGE_DB": "postgresql://ann:hunter2@host/name", "KERNELGAUGE_TOKEN": "kg_hunter2"}
+    line = [sys.executable, "-c", script]
+    done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, **secrets}, check=True)
+    assert done.stdout.startswith("0\n") and "PATH=" in done.stdout and "hunter2" not in done.stdout
 
 
 # What strangers send
@@ -414,6 +611,72 @@ def test_the_boards_show_a_verdict_as_soon_as_it_is_there(web: Web) -> None:
     assert json.loads(content)["id"] == record.id
 
 
+def test_what_a_candidate_said_is_for_its_account_only(web: Web) -> None:
+    """It opened a file of the judge's user, printed it and raised: log, reason and more have its words."""
+    secret, other = "-----BEGIN OPENSSH PRIVATE KEY-----", Accounts(web.engine).add("bob")
+    web.hand_in(b"x = 1\n")
+    claims = Claims(web.engine)
+    wrong = Difference(output=0, shape=(2,), wrong=1, region=((0, 0),), hints=(secret,))
+    trial = Trial(variant="own", error=9.0, allowed=1.0, reference_error=0.1, agreed=False, difference=wrong)
+    seen = Finding(rule="no_own_kernel", severity="review", reason=secret, evidence=secret)
+    ran = Ran(own=(Executed(name=secret, calls=1, time_us=1.0),), others=())
+    said = {"reason": f"OSError: {secret}", "log": secret, "trials": (trial,), "notes": (secret,)}
+    record = make_evaluation(
+        "1/19", outcome="runtime_error", contestant="ann", rules="default", findings=(seen,), ran=ran, **said
+    )
+    claims.end(the_claim(claims), record)
+    assert comes_true(lambda: web.ask("GET", f"/records/{record.id}.html")[0] == 200, 120)
+    board = re.search(rb'href="([^"]+/index.html)"', web.ask("GET", "/")[2])
+    assert board is not None
+    problem = board[1].decode().replace("index.html", "1_19.html")
+    public = [
+        "/",
+        "/submissions",
+        "/submissions/1",
+        "/api/submissions/1",
+        f"/records/{record.id}.json",
+        "/history.html",
+    ]
+    for path in (*public, f"/records/{record.id}.html", f"/{problem}"):
+        status, _, content = web.ask("GET", path)
+        assert status == 200 and secret.encode() not in content and b"OSError" not in content, path
+    assert b"It failed while it ran." in web.ask("GET", f"/records/{record.id}.html")[2]
+    Evaluation.model_validate_json(web.ask("GET", f"/records/{record.id}.json")[2])
+
+    def own(token: str) -> bytes:
+        kind = {"content-type": "application/x-www-form-urlencoded"}
+        program = web.ask("GET", "/api/submissions/1", headers={"authorization": f"Bearer {token}"})[2]
+        return program + web.ask("POST", "/submissions/1", f"token={token}", kind)[2]
+
+    assert own(web.token).count(f"OSError: {secret}".encode()) >= 2
+    assert secret.encode() not in own(other) + own("kg_nobody")
+    assert Client(web.address, web.token).verdict(1)["verdict"]["log"] == secret
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "9" * 30, "٣", "-1", "1.5", "x"])
+def test_no_number_is_more_than_not_found(web: Web, number: str) -> None:
+    for path in (f"/submissions/{quote(number)}", f"/api/submissions/{quote(number)}"):
+        assert web.ask("GET", path)[0] == 404
+
+
+def test_who_sends_slowly_is_told_so(tmp_path: Path) -> None:
+    """Through the middleware itself, with an application that waits for the body."""
+
+    async def reads(scope: Any, receive: Any, send: Any) -> None:
+        await Request(scope, receive).body()
+
+    async def dawdles() -> Any:
+        await asyncio.sleep(60)
+
+    async def unheard(message: Any) -> None:
+        raise AssertionError(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"content-length", b"10")]}
+    with pytest.raises(HTTPException) as late:
+        asyncio.run(LimitedBody(reads, 100, seconds=0.05)(scope, dawdles, unheard))
+    assert late.value.status_code == 408
+
+
 def test_every_answer_is_guarded(web: Web) -> None:
     for path in ("/", "/submit", "/submissions", "/assets/site.js", "/nothing", "/api/health", "/submissions/7"):
         _, headers, _ = web.ask("GET", path)
@@ -433,7 +696,11 @@ def test_no_path_leads_to_a_file(web: Web, path: str) -> None:
 def test_what_is_too_much_is_not_read(web: Web) -> None:
     """It says that a gigabyte will come, or does not say when it will end."""
     head = ["POST /api/submissions?problem=1/19 HTTP/1.1", "Host: x", f"Authorization: Bearer {web.token}"]
-    for length, status in (("Content-Length: 1000000000", 413), ("Transfer-Encoding: chunked", 411)):
+    for length, status in (
+        ("Content-Length: 1000000000", 413),
+        (f"Content-Length: {'0' * 12}10", 400),
+        ("Transfer-Encoding: chunked", 411),
+    ):
         with socket.create_connection(("127.0.0.1", web.port), timeout=120) as sender:
             sender.sendall("\r\n".join([*head, length, "", ""]).encode())
             answer = b"".join(iter(lambda: sender.recv(1000), b""))  # until it is hung up on
@@ -448,12 +715,13 @@ def test_what_is_too_much_is_not_read(web: Web) -> None:
 def test_without_a_token_nothing_is_read_and_guessing_ends(web: Web) -> None:
     seen = Counter(web.hand_in(b"# x\n", token=f"kg_{'a' * 43}")[0] for _ in range(35))
     assert seen == {401: 30, 429: 5}
-    assert web.hand_in(b"# x\n")[0] == 429  # from this address, for a minute
+    assert web.hand_in(b"# x\n")[0] == 201  # who has a token need not wait for those who guess beside them
+    assert web.form({"token": "kg_no", "problem": "1/19", "source": "x = 1"})[0] == 429
     assert web.ask("GET", "/submissions")[0] == 200
 
 
 def test_an_account_cannot_fill_the_queue(web: Web) -> None:
-    seen = [web.hand_in(f"# {number}\n".encode()) for number in range(12)]
+    seen = [web.hand_in(f"x = {number}\n".encode()) for number in range(12)]
     assert [status for status, _ in seen] == [201] * 10 + [429] * 2
     assert "wait for their verdicts" in seen[-1][1]["error"]
 
@@ -461,11 +729,11 @@ def test_an_account_cannot_fill_the_queue(web: Web) -> None:
 def test_the_form_takes_text_and_files_and_says_what_is_wrong(web: Web) -> None:
     right = {"token": web.token, "problem": "1/19", "backend": "", "source": "# a text\r\nx = 1\r\n"}
     status, headers, _ = web.form(right)
-    assert (status, headers["location"]) == (303, "/submissions/1")
+    assert (status, headers["location"]) == (303, "submissions/1")
     stored = Submissions(web.engine).get(1)
     assert stored is not None and stored.source == "# a text\nx = 1\n"
-    status, headers, _ = web.form(right, ("../../../etc/cron.d/" + "<img src=x>", b"# a file\n"))
-    assert (status, headers["location"]) == (303, "/submissions/2")
+    status, headers, _ = web.form(right, ("../../../etc/cron.d/" + "<img src=x>", b"x = 2  # a file\n"))
+    assert (status, headers["location"]) == (303, "submissions/2")
     for change, code, said in (
         ({"token": "kg_no"}, 401, "no token of this server"),
         ({"problem": EVIL}, 422, "not the name of a problem"),
@@ -478,7 +746,10 @@ def test_the_form_takes_text_and_files_and_says_what_is_wrong(web: Web) -> None:
         assert web.token not in page
     assert web.form(right, ("binary", bytes(range(256))))[0] == 422
     assert web.form({**right, "source": "x" * (200 * 1024)})[0] == 413
-    assert web.form({**right, "token": "x" * (70 * 1024)})[0] == 400
+    assert web.form({**right, "token": "x" * (140 * 1024)})[0] == 400
+    lines = "x=1\r\n" * (64 * 1024 // 4)  # with one byte at the end of a line it has as many as are allowed
+    assert web.form({**right, "source": lines})[0] == 303
+    assert web.form({**right, "source": lines + "x"})[0] == 422
 
 
 @needs_browser
@@ -531,6 +802,7 @@ def test_two_judges_a_killed_one_and_a_restart(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     fixed = ["--device", "cpu", "--sizes", "small", "--protocol", str(tmp_path / "quick.toml"), "--lease", "5"]
+    fixed += ["--math", "torch", "--rules", "default"]
     line = [sys.executable, "-m", "kernelgauge", "serve", "--port", str(port), *fixed]
     address, environment = f"http://127.0.0.1:{port}", {**os.environ, **database}
     where = {"KERNELGAUGE_SERVER": address, "KERNELGAUGE_TOKEN": token}
@@ -544,7 +816,7 @@ def test_two_judges_a_killed_one_and_a_restart(tmp_path: Path) -> None:
         assert comes_true(lambda: desk.counts()["judging"] == 1, 300)
         for judge in children(server.pid):
             os.kill(judge, signal.SIGKILL)
-        numbers = [client.hand_in("1/19", f"{refused}# {number}\n") for number in range(10)]
+        numbers = [client.hand_in("1/19", f"{refused}x = {number}\n") for number in range(10)]
         assert sum(desk.counts().values()) == 11
     finally:
         server.send_signal(signal.SIGTERM)
@@ -559,6 +831,9 @@ def test_two_judges_a_killed_one_and_a_restart(tmp_path: Path) -> None:
         assert first["number"] == 1 and first["verdict"]["outcome"] == "passed" and done.returncode == 0
         verdicts = [client.verdict(number)["verdict"] for number in numbers]
         assert {(each["outcome"], each["rule"]) for each in verdicts} == {("rejected", "imports_evaluator")}
+        assert {(each["math"], each["rules"], each["sizes"]) for each in verdicts} == {("torch", "default", "small")}
+        done = command("judge", "--sizes", "small", "--device", "cpu", **database)
+        assert done.returncode == 2 and "the server judges with other rules" in done.stderr
     finally:
         server.send_signal(signal.SIGINT)
         server.wait(300)
@@ -583,6 +858,57 @@ def children(parent: int) -> list[int]:
         except OSError:
             continue
     return found
+
+
+class Answers:
+    """A server that answers every request with the same bytes, and keeps what it was sent."""
+
+    def __init__(self, answer: bytes):
+        self.heard: list[bytes] = []
+        self._answer, self._socket = answer, socket.create_server(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                sender, _ = self._socket.accept()
+            except OSError:
+                return
+            with sender:
+                self.heard.append(sender.recv(65536))
+                sender.sendall(self._answer)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def test_a_token_is_never_sent_on_to_another_server() -> None:
+    elsewhere = Answers(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+    head = f"HTTP/1.1 302 Found\r\nLocation: {elsewhere.address}/stolen\r\nContent-Length: 0\r\n\r\n"
+    sends_on = Answers(head.encode())
+    try:
+        with pytest.raises(UsageError, match=rf"sends on to {elsewhere.address}.*--server"):
+            Client(sends_on.address, "kg_token").hand_in("1/19", "x = 1\n")
+        assert len(sends_on.heard) == 1 and elsewhere.heard == []
+    finally:
+        elsewhere.close()
+        sends_on.close()
+
+
+def test_half_an_answer_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernelgauge.serve.client._PATIENCE", 2)
+    half = Answers(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n100\r\n{")
+    try:
+        with pytest.raises(MachineError, match="does not answer"):
+            Client(half.address).verdict(1)
+        assert len(half.heard) == 2
+    finally:
+        half.close()
+    for wrong in ("http://host:abc", "http://", "https://host:99999"):
+        with pytest.raises(UsageError, match="not the URL"):
+            Client(wrong)
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,14 @@ import typer
 
 from kernelgauge import __version__
 from kernelgauge.cli import (
+    account,
     baseline,
     build,
     compare,
     doctor,
     evaluate,
     export,
+    judge,
     leaderboard,
     problems,
     profile,
@@ -24,6 +26,7 @@ from kernelgauge.cli import (
     run,
     selftest,
     serve,
+    submit,
 )
 from kernelgauge.errors import KernelgaugeError
 
@@ -63,14 +66,14 @@ app.command("compare")(compare.compare)
 app.command("export")(export.export)
 app.command("leaderboard")(leaderboard.leaderboard)
 app.command("serve")(serve.serve)
-app.command("judge")(serve.judge)
-app.command("submit")(serve.submit)
+app.command("judge")(judge.judge)
+app.command("submit")(submit.submit)
 app.command("doctor")(doctor.doctor)
 app.command("selftest")(selftest.selftest)
 app.command("build")(build.build)
 app.command("guide")(build.guide)
 app.command("prompt")(prompt.prompt)
-app.add_typer(serve.account, name="account")
+app.add_typer(account.app, name="account")
 app.add_typer(baseline.app, name="baseline")
 app.add_typer(problems.app, name="problems")
 

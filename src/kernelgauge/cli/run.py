@@ -280,7 +280,7 @@ def reeval(
     from kernelgauge.store.run import Run
 
     source = Run.read(folder)
-    stored = Stored(source)
+    stored = Stored(source, skips=out is not None)
     names = parse_names(problems)
     meant = chosen_suite(suite, names)
     suites = [meant] if suite or meant else list(dict.fromkeys(map(suite_of, stored.problems())))

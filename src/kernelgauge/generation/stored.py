@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernelgauge.schema import Candidate, NoCandidate, Problem
+from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem
 from kernelgauge.store.run import Run
 
 
 class Stored:
-    """Answers each problem with what the run has stored for it, under the original contestant's name."""
+    """Answers each problem with what the run has stored for it, under the original contestant's name.
 
-    def __init__(self, run: Run):
+    Args:
+        skips: whether what had no answer then has none again, for a new folder that must hold that too.
+    """
+
+    def __init__(self, run: Run, skips: bool = False):
         self._run = run
-        self._records = {(record.problem, record.sample): record for record in run.latest()}
+        without = {(skip.problem, skip.sample): skip for skip in run.skips()} if skips else {}
+        judged = {(record.problem, record.sample): record for record in run.latest()}
+        self._records: dict[tuple[str, int], Evaluation | NoCandidate] = without | judged
         self.name = run.header.contestant
 
     def problems(self) -> list[str]:
-        """Keys of the problems the run has candidates for, in its order."""
-        return list(dict.fromkeys(problem for problem, _ in self._records))
+        """Keys of the problems the run has candidates for, in its order; then of those without any answer."""
+        judged = [problem for (problem, _), record in self._records.items() if isinstance(record, Evaluation)]
+        return list(dict.fromkeys([*judged, *(problem for problem, _ in self._records)]))
 
     def samples(self, problem: str) -> Sequence[int]:
         """Sample numbers stored for this problem."""
@@ -27,6 +34,8 @@ class Stored:
     def complete(self, problem: Problem, sample: int, device: str) -> Candidate | NoCandidate:
         """The stored candidate, unchanged."""
         record = self._records[problem.key, sample]
+        if isinstance(record, NoCandidate):
+            return record
         return Candidate(
             problem=problem.key,
             source=self._run.source(record.candidate_digest),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kernelgauge.leaderboard.entries import Contestant, Entry, Missing, Published, Setting
-from kernelgauge.leaderboard.ranking import Kernel, Lead, by_date, certain, leads, ranked
+from kernelgauge.leaderboard.ranking import Kernel, Lead, by_date, certain, kernels, leads, ranked, standing_record
 from kernelgauge.report.answers import level_of, natural
 from kernelgauge.report.scores import Group, score
 from kernelgauge.report.suite import weakness_of
@@ -92,7 +92,8 @@ def _board(setting: Setting, entries: Sequence[Entry], missing: Sequence[Missing
     problems = {key: _table(key, by_problem[key]) for key in sorted(by_problem, key=natural)}
     standing = [entry for table in problems.values() for entry in table.entries]
     board = Board(setting, problems, notes=_notes(entries, standing))
-    board.standings = _standings(problems, standing, missing)
+    counting = [entry for table in problems.values() for entry in credited(table.entries)]
+    board.standings = _standings(problems, counting, missing)
     return board
 
 
@@ -136,6 +137,16 @@ def _standings(
     return {
         level: _placed(rows[level]) for level in (ALL, *sorted(rows.keys() - {ALL}, key=natural)) if level in rows
     }
+
+
+def credited(entries: Sequence[Entry]) -> list[Entry]:
+    """The records of one problem that count for who they are of: of what was handed in, none of another's kernel, and
+    of each kernel one."""
+    kept = {id(entry) for entry in entries if not entry.submitted}
+    for same in kernels(entries):
+        own = [entry for entry in same if entry.submitted and entry.contestant == same[0].contestant]
+        kept.update(id(standing_record(own)) for _ in own[:1])
+    return [entry for entry in entries if id(entry) in kept]
 
 
 def _answers(entries: Sequence[Entry]) -> list[Evaluation]:

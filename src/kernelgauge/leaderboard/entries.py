@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from kernelgauge.errors import StoreError
+from kernelgauge.leaderboard.disclosure import public
+from kernelgauge.leaderboard.identity import identity
 from kernelgauge.problems.suites import BUILT_IN
+from kernelgauge.report.tables import Records
 from kernelgauge.schema import Evaluation, Generation, NoCandidate, Record, RunHeader, digest, suite_of
-from kernelgauge.store import Run
 
 OWN_FILES = "own files"
 """The suite shown for users' own reference files."""
@@ -59,12 +62,18 @@ class Entry:
     """One judged candidate. Of those handed in one by one (`submitted`), a problem's best is the answer to it."""
 
     evaluation: Evaluation
+    """As anybody may read it, see `disclosure.public`, unless its owner publishes all of it."""
     contestant: Contestant
     setting: Setting
     source: str | None
     origin: str
     """Where the record comes from: the name of a run folder."""
     submitted: bool = False
+
+    @cached_property
+    def kernel(self) -> str:
+        """Which kernel it is, whatever its text looks like; see `identity`."""
+        return identity(self.source) if self.source is not None else self.evaluation.candidate_digest
 
 
 @dataclass(frozen=True)
@@ -102,14 +111,23 @@ def setting_of(evaluation: Evaluation, gpu_memory_gb: float | None = None) -> Se
     )
 
 
-def published(run: Run) -> Published:
-    """Everything in a run folder that can stand on a leaderboard. Raises StoreError if it cannot be read.
+def published(run: Records, words: bool = False) -> Published:
+    """Everything in a run folder or log that can stand on a leaderboard. Raises StoreError if it cannot be read.
 
     A skip says nothing of the machine: it stands where the run's records of the same suite do.
+
+    Args:
+        words: publish logs and reasons word for word too.
     """
     header, origin = run.header, run.path.resolve().name
     entries = tuple(
-        Entry(e, _contestant(e.contestant, header), setting_of(e, header.gpu_memory_gb), source, origin)
+        Entry(
+            e if words else public(e),
+            _contestant(e.contestant, header),
+            setting_of(e, header.gpu_memory_gb),
+            source,
+            origin,
+        )
         for e, source in _with_sources(run)
     )
     by_suite = {entry.setting.suite: entry.setting for entry in entries}
@@ -121,7 +139,7 @@ def published(run: Run) -> Published:
     return Published(origin, entries, missing, header.command)
 
 
-def _with_sources(run: Run) -> Iterator[tuple[Evaluation, str | None]]:
+def _with_sources(run: Records) -> Iterator[tuple[Evaluation, str | None]]:
     for evaluation in run.evaluations():
         try:
             yield evaluation, run.source(evaluation.candidate_digest)

@@ -15,16 +15,16 @@ TOP = 5
 
 @dataclass(frozen=True)
 class Kernel:
-    """One text among the right answers to a problem, with its last record."""
+    """One kernel among the right answers to a problem, with the record that it stands by."""
 
     place: int
     entry: Entry
     first: Contestant
-    """Who handed in this text before anybody else."""
+    """Who had this kernel before anybody else."""
     created: datetime
     """When that was judged."""
     others: tuple[str, ...]
-    """Who else handed in the same text."""
+    """Who else had the same one."""
     level_with_best: bool
     """Whether its interval reaches the best one's estimate: it may be just as fast."""
 
@@ -53,15 +53,31 @@ def ranked(entries: Iterable[Entry]) -> list[Kernel]:
     """The correct and timed answers to one problem in one setting, the best first.
 
     The order is that of the lower ends of the speedup's intervals: what a kernel is faster than for certain. Each
-    text stands once, with its last record, so that judging it often does not help, for whoever had it first.
+    kernel stands once, by `standing_record`, for whoever had it first.
     """
-    texts: dict[str, list[Entry]] = {}
+    timed = [(standing_record(same), same) for same in kernels(entries)]
+    timed = [(entry, same) for entry, same in timed if entry.evaluation.timing is not None]
+    timed.sort(key=lambda each: certain(each[0]), reverse=True)
+    best = timed[0][0].evaluation.speedup if timed else None
+    return [_kernel(place, entry, same, best or 0.0) for place, (entry, same) in enumerate(timed, start=1)]
+
+
+def kernels(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """The records of each kernel, oldest first."""
+    found: dict[str, list[Entry]] = {}
     for entry in by_date(entries):
-        texts.setdefault(entry.evaluation.candidate_digest, []).append(entry)
-    timed = [same for same in texts.values() if same[-1].evaluation.timing is not None]
-    timed.sort(key=lambda same: certain(same[-1]), reverse=True)
-    best = timed[0][-1].evaluation.speedup if timed else None
-    return [_kernel(place, same, best or 0.0) for place, same in enumerate(timed, start=1)]
+        found.setdefault(entry.kernel, []).append(entry)
+    return list(found.values())
+
+
+def standing_record(same: Sequence[Entry]) -> Entry:
+    """The record that a kernel stands by, of all it has, oldest first.
+
+    The last of run folders. Of what was handed in one by one the first with a time: whoever sees verdicts before
+    handing in the next copy would go on until luck helps.
+    """
+    runs = [entry for entry in same if not entry.submitted]
+    return runs[-1] if runs else next((entry for entry in same if entry.evaluation.timing is not None), same[-1])
 
 
 def certain(entry: Entry) -> tuple[float, float]:
@@ -71,10 +87,15 @@ def certain(entry: Entry) -> tuple[float, float]:
 
 
 def leads(entries: Iterable[Entry]) -> list[Lead]:
-    """The records that were better than all before them, oldest first."""
+    """The records that were better than all before them, oldest first; another's kernel takes no lead."""
+    entries = list(entries)
+    first = {same[0].kernel: same[0].contestant for same in kernels(entries)}
+    stands = {id(standing_record(same)) for same in kernels(e for e in entries if e.submitted)}
     found: list[Lead] = []
     best: Entry | None = None
     for entry in by_date(entries):
+        if entry.contestant != first[entry.kernel] or (entry.submitted and id(entry) not in stands):
+            continue
         if entry.evaluation.timing is None or (best is not None and certain(entry) <= certain(best)):
             continue
         found.append(Lead(entry, best.evaluation.speedup if best else None))
@@ -82,12 +103,12 @@ def leads(entries: Iterable[Entry]) -> list[Lead]:
     return found
 
 
-def _kernel(place: int, same: Sequence[Entry], best: float) -> Kernel:
-    """`same` are the records of one text, oldest first."""
-    first, last = same[0], same[-1]
-    names = dict.fromkeys(entry.contestant.name for entry in same)
+def _kernel(place: int, entry: Entry, same: Sequence[Entry], best: float) -> Kernel:
+    """`same` are the records of one kernel, oldest first."""
+    first = same[0]
+    names = dict.fromkeys(each.contestant.name for each in same)
     names.pop(first.contestant.name)
-    timing = last.evaluation.timing
+    timing = entry.evaluation.timing
     assert timing is not None
     level = timing.interval[1] >= best
-    return Kernel(place, last, first.contestant, first.evaluation.created, tuple(names), level)
+    return Kernel(place, entry, first.contestant, first.evaluation.created, tuple(names), level)

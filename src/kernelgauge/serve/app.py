@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -32,6 +33,7 @@ LINKS: Sequence[Link] = (("Submissions", "submissions"), ("Submit", "submit"))
 _ROOM = "kernelgauge.serve"
 # Of a form beside the candidate: names, boundaries, the token.
 _FORM_BYTES = 16 * 1024
+_NUMBER = re.compile(r"[0-9]{1,10}")
 _LARGEST_NUMBER = 2**31 - 1  # that a column of the database can hold
 _TYPES = {"html": "text/html", "json": "application/json", "css": "text/css", "js": "text/javascript"}
 _HEADERS = {
@@ -63,15 +65,16 @@ def application(
         Route("/submit", desk.form, methods=["GET"]),
         Route("/submit", desk.handed_in, methods=["POST"]),
         Route("/submissions", desk.listed),
-        Route("/submissions/{number:int}", desk.submission),
+        Route("/submissions/{number}", desk.submission, methods=["GET"]),
+        Route("/submissions/{number}", desk.own, methods=["POST"]),
         Route("/api/submissions", desk.take, methods=["POST"]),
-        Route("/api/submissions/{number:int}", desk.verdict),
+        Route("/api/submissions/{number}", desk.verdict),
         Route("/api/health", desk.health),
         Route("/{path:path}", desk.page),
     ]
     guards = [
         Middleware(Guarded),
-        Middleware(LimitedBody, most_bytes=desk.allowance.source_bytes + _FORM_BYTES),
+        Middleware(LimitedBody, most_bytes=2 * desk.allowance.source_bytes + _FORM_BYTES),
     ]
     handlers: Mapping[Any, Any] = {HTTPException: _failed, UsageError: _failed, TooMany: _failed, Exception: _broken}
     return Starlette(routes=routes, middleware=guards, exception_handlers=handlers)
@@ -117,10 +120,10 @@ class Desk:
 
     async def handed_in(self, request: Request) -> Response:
         """What the form sent."""
-        self._check_open(request)
         fields: dict[str, str] = {}
         try:
-            async with request.form(max_files=1, max_fields=8, max_part_size=self.allowance.source_bytes) as form:
+            # Each line may end in two bytes that count as one in the end.
+            async with request.form(max_files=1, max_fields=8, max_part_size=2 * self.allowance.source_bytes) as form:
                 fields = {name: value for name, value in form.items() if isinstance(value, str)}
                 file = form.get("file")
                 content = await file.read() if isinstance(file, UploadFile) and file.size else b""
@@ -133,20 +136,19 @@ class Desk:
         except (UsageError, TooMany, HTTPException) as error:
             problem = fields.get("problem", "")[:160]
             return await run_in_threadpool(self._form, problem, _sentence(error), _status(error))
-        return RedirectResponse(f"/submissions/{number}", status_code=303)
+        # Relative: a proxy may serve this below a path of its own.
+        return RedirectResponse(f"submissions/{number}", status_code=303)
 
     async def take(self, request: Request) -> Response:
         """A candidate from a program: the text is the body, the problem is in the query, the token in the header."""
-        self._check_open(request)
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
         # Before a byte of the body is read.
-        account = await run_in_threadpool(self._account, request, token.strip() if scheme.lower() == "bearer" else "")
+        account = await run_in_threadpool(self._account, request, _bearer(request))
         content = await request.body()
         query = request.query_params
         number, new = await run_in_threadpool(
             self._hand_in, account, query.get("problem", ""), query.get("backend", ""), content
         )
-        place = f"/api/submissions/{number}"
+        place = f"submissions/{number}"  # relative, as for the form
         return JSONResponse({"number": number, "new": new, "url": place}, 201 if new else 200, {"location": place})
 
     def listed(self, request: Request) -> Response:
@@ -155,38 +157,58 @@ class Desk:
         return self._html("submissions.html.j2", "submissions", rows=rows, counts=self._submissions.counts())
 
     def submission(self, request: Request) -> Response:
-        """One submission with its verdict, as soon as there is one."""
-        found = self._found(request)
-        entry = entry_of(found) if found.record else None
-        data = record_data(entry)["data"] if entry else {}
-        page = f"submissions/{found.number}"
-        return self._html("submission.html.j2", page, found=found, entry=entry, data=data)
+        """One submission with its verdict, as soon as there is one, as anybody may read it."""
+        return self._submission(self._found(request))
+
+    async def own(self, request: Request) -> Response:
+        """The same with log and reasons, for the account whose token the form has sent."""
+        async with request.form(max_files=0, max_fields=1) as form:
+            token = str(form.get("token", "")).strip()
+        return await run_in_threadpool(self._own, request, token)
 
     def verdict(self, request: Request) -> Response:
-        """One submission, for a program."""
-        return JSONResponse(self._found(request).summary())
+        """One submission, for a program; with log and reasons where its account's token comes along."""
+        found = self._found(request)
+        words = "authorization" in request.headers and self._account(request, _bearer(request)).name == found.account
+        return JSONResponse(found.summary(words))
 
     def health(self, request: Request) -> Response:
         """Whether the database answers, and how much waits."""
         return JSONResponse(dict(self._submissions.counts()))
 
+    def _own(self, request: Request, token: str) -> Response:
+        found = self._found(request)
+        try:
+            if self._account(request, token).name == found.account:
+                return self._submission(found, words=True)
+            complaint, status = f"that is not the token of {found.account}", 403
+        except HTTPException as error:
+            complaint, status = error.detail, error.status_code
+        return self._submission(found, complaint=complaint, status=status)
+
+    def _submission(self, found: Submission, words: bool = False, complaint: str = "", status: int = 200) -> Response:
+        entry = entry_of(found, words) if found.record else None
+        data = record_data(entry)["data"] if entry else {}
+        values = {"found": found, "entry": entry, "data": data, "words": words, "complaint": complaint}
+        return self._html("submission.html.j2", f"submissions/{found.number}", status, **values)
+
     def _found(self, request: Request) -> Submission:
-        number = request.path_params["number"]
+        said = request.path_params["number"]
+        number = int(said) if _NUMBER.fullmatch(said) else _LARGEST_NUMBER + 1
         found = self._submissions.get(number) if number <= _LARGEST_NUMBER else None
         if found is None:
             raise HTTPException(404, "there is no such submission")
         return found
 
     def _account(self, request: Request, token: str) -> Account:
+        # A right token passes whoever else guesses from this address, which may be that of a whole campus.
         account = self._accounts.of(token)
         if account is None:
+            if self._wrong.closed(_address(request)):
+                raise HTTPException(429, "too many wrong tokens from this address; wait a minute")
             self._wrong.wrong(_address(request))
             raise HTTPException(401, "that is no token of this server")
         return account
-
-    def _check_open(self, request: Request) -> None:
-        if self._wrong.closed(_address(request)):
-            raise HTTPException(429, "too many wrong tokens from this address; wait a minute")
 
     def _hand_in(self, account: Account, problem: str, backend: str, content: bytes) -> tuple[int, bool]:
         found = accepted(problem, backend, content, self.allowance.source_bytes)
@@ -206,6 +228,11 @@ def _rendered(template: str, path: str, **values: Any) -> str:
 
 def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
+
+
+def _bearer(request: Request) -> str:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def _address(request: Request) -> str:

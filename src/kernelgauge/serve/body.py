@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 import time
 from collections import OrderedDict, deque
@@ -14,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 _MOST_ADDRESSES = 10_000
 # What is too large up to here is let come and thrown away, so that an honest sender hears why.
 _HEARD_OUT = 4 << 20
+_LENGTH = re.compile(rb"[0-9]{1,12}")
 
 
 class LimitedBody:
@@ -33,7 +35,13 @@ class LimitedBody:
         if b"transfer-encoding" in headers:
             await _refused(411, "say how long the body is (content-length)", True)(scope, receive, send)
             return
-        declared = int(headers.get(b"content-length", b"0")[:20])
+        said_length = headers.get(b"content-length", b"0")
+        if not _LENGTH.fullmatch(said_length):
+            await _refused(400, "content-length is not the number of bytes of a candidate", True)(
+                scope, receive, send
+            )
+            return
+        declared = int(said_length)
         if declared > self._most:
             said = f"{declared} bytes are too many: {self._most} are allowed"
             await _refused(413, said, declared > _HEARD_OUT)(scope, receive, send)

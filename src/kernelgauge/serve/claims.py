@@ -2,10 +2,14 @@
 
 A judge that dies lets its lease run out, and another takes the submission. One that was only slow finds its claim
 gone: its verdict is thrown away, so that no submission ever has two.
+
+What a machine could not judge is left alone for a while, and longer by that machine than by others; after `ATTEMPTS`
+it is given up.
 """
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -19,6 +23,10 @@ from kernelgauge.store import codec
 
 ATTEMPTS = 3
 """How often a submission is begun before it is given up: it may be what kills its judges."""
+PAUSE_SECONDS = 30.0
+"""How long a submission is left alone by all after a machine has failed with it."""
+OWN_PAUSE_SECONDS = 600.0
+"""How long by the machine that has failed."""
 
 
 @dataclass(frozen=True)
@@ -32,31 +40,33 @@ class Claim:
     problem: str
     backend: str
     source: str
+    attempts: int
+    """How often it was begun before."""
 
 
 class Claims:
-    """The queue of one database, as its judges see it.
+    """The queue of one database, as one of its judges sees it.
 
     Args:
         lease: seconds that a claim holds without being renewed; the clocks of all judges must agree better than that.
+        judge: which machine this is: the same name after a restart.
     """
 
-    def __init__(self, engine: Engine, lease: float = 120.0):
+    def __init__(self, engine: Engine, lease: float = 120.0, judge: str = ""):
         self._engine = engine
         self.lease = lease
+        self._judge = hashlib.sha256(judge.encode()).hexdigest()[:32]
 
     def take(self) -> Claim | None:
         """Claim the oldest submission that nobody holds; None if there is none."""
         now, key = time.time(), uuid4().hex
-        due = select(submissions.c.number).where(_free(now)).order_by(submissions.c.number).limit(1)
+        free = _free(now, self._judge)
+        due = select(submissions.c.number).where(free).order_by(submissions.c.number).limit(1)
         # Two judges of a PostgreSQL pass each other by; SQLite has one writer at a time anyway.
         chosen = due.with_for_update(skip_locked=True).scalar_subquery()
         values = {"state": "judging", "claim": key, "lease_until": now + self.lease}
         claimed = (
-            update(submissions)
-            .where(submissions.c.number == chosen, _free(now))
-            .values(attempts=submissions.c.attempts + 1, **values)
-            .returning(submissions)
+            update(submissions).where(submissions.c.number == chosen, free).values(**values).returning(submissions)
         )
         self._give_up(now)
         with writing(self._engine) as connection:
@@ -64,7 +74,7 @@ class Claims:
             if row is None:
                 return None
             name = connection.execute(select(accounts.c.name).where(accounts.c.number == row.account)).scalar_one()
-        return Claim(row.number, key, name, row.problem, row.backend, row.source)
+        return Claim(row.number, key, name, row.problem, row.backend, row.source, row.attempts)
 
     def renew(self, claims: Collection[Claim]) -> None:
         """Hold these for another lease."""
@@ -74,26 +84,33 @@ class Claims:
     def end(self, claim: Claim, verdict: Evaluation) -> bool:
         """Keep the verdict; False if the claim is not ours any more, and another judge's verdict will stand."""
         said = {"outcome": verdict.standing or verdict.outcome.value, "speedup": verdict.speedup}
-        return self._change(claim, **_ended("judged"), record=codec.encode(verdict), **said) == 1
+        return self._change(claim, **_ended("judged"), reason="", record=codec.encode(verdict), **said) == 1
 
-    def refuse(self, claim: Claim, reason: str) -> bool:
-        """It cannot be judged here, whoever tries; False as for `end`."""
-        return self._change(claim, **_ended("failed"), reason=reason) == 1
+    def begin(self, claim: Claim) -> bool:
+        """Count an attempt: what only waits in the hands of a judge that dies has none; False as for `end`."""
+        return self._change(claim, attempts=claim.attempts + 1) == 1
 
-    def give_back(self, claim: Claim, begun: bool, reason: str = "") -> bool:
-        """Let others have it. Where it was begun and failed, that counts as an attempt, the last of them ends it."""
-        if not begun:
-            return self._change(claim, **_FREE, attempts=submissions.c.attempts - 1) == 1
-        last = submissions.c.attempts >= ATTEMPTS
-        if self._change(claim, last, **_ended("failed"), reason=reason) == 1:
-            return True
-        return self._change(claim, **_FREE) == 1
+    def give_back(self, claim: Claim) -> bool:
+        """Let others have it at once, as if it had not been begun; False as for `end`."""
+        free = {"state": "waiting", "claim": None, "lease_until": None}
+        return self._change(claim, **free, attempts=claim.attempts) == 1
 
-    def _change(self, *which: Claim | ColumnElement[bool], **values: object) -> int:
-        held = [each for each in which if isinstance(each, Claim)]
-        more = [each for each in which if not isinstance(each, Claim)]
+    def put_off(self, claim: Claim, reason: str, counts: bool = True) -> bool:
+        """This machine could not judge it: another may, in a while; False as for `end`.
+
+        Args:
+            reason: a sentence for whoever handed it in.
+            counts: whether it was an attempt, the last of which ends it.
+        """
+        attempts = claim.attempts + counts
+        if attempts >= ATTEMPTS:
+            return self._change(claim, **_ended("failed"), reason=reason, attempts=attempts) == 1
+        later = {"state": "waiting", "claim": self._judge, "lease_until": time.time() + PAUSE_SECONDS}
+        return self._change(claim, **later, reason=reason, attempts=attempts) == 1
+
+    def _change(self, *held: Claim, **values: object) -> int:
         ours = or_(*(and_(submissions.c.number == c.number, submissions.c.claim == c.key) for c in held))
-        query = update(submissions).where(ours, submissions.c.state == "judging", *more).values(**values)
+        query = update(submissions).where(ours, submissions.c.state == "judging").values(**values)
         with writing(self._engine) as connection:
             return connection.execute(query).rowcount
 
@@ -107,14 +124,14 @@ class Claims:
             connection.execute(update(submissions).where(spent).values(**_ended("failed"), reason=reason))
 
 
-_FREE = {"state": "waiting", "claim": None, "lease_until": None}
-
-
 def _ended(state: str) -> dict[str, object]:
     return {"state": state, "claim": None, "lease_until": None, "finished": time.time()}
 
 
-def _free(now: float) -> ColumnElement[bool]:
-    """Waiting, or held by somebody who has not been heard of for a lease."""
+def _free(now: float, judge: str) -> ColumnElement[bool]:
+    """Waiting, and not left alone for a while; or held by somebody who has not been heard of for a lease."""
+    others = and_(submissions.c.claim != judge, submissions.c.lease_until < now)
+    rested = submissions.c.lease_until < now + PAUSE_SECONDS - OWN_PAUSE_SECONDS
+    due = and_(submissions.c.state == "waiting", or_(submissions.c.claim.is_(None), others, rested))
     lost = and_(submissions.c.state == "judging", submissions.c.lease_until < now, submissions.c.attempts < ATTEMPTS)
-    return or_(submissions.c.state == "waiting", lost)
+    return or_(due, lost)

@@ -44,6 +44,14 @@ metadata = MetaData()
 
 about = Table("about", metadata, Column("version", Integer, primary_key=True))
 
+served = Table(
+    "served",
+    metadata,
+    Column("number", Integer, primary_key=True),  # 1: there is one server
+    Column("setting", Text, nullable=False),
+)
+"""How the server says that all is judged; see `setting`."""
+
 accounts = Table(
     "accounts",
     metadata,
@@ -63,9 +71,11 @@ submissions = Table(
     Column("problem", String(160), nullable=False),
     Column("backend", String(40), nullable=False),  # empty: recognised from the text by the judge
     Column("source", Text, nullable=False),
-    Column("digest", String(64), nullable=False),
+    Column("digest", String(64), nullable=False),  # of the kernel, see leaderboard.identity
     Column("created", Double, nullable=False),
     Column("state", String(10), nullable=False),
+    # While it is judged: of the claim that holds it, and how long that holds. While it waits: of the machine that
+    # could not judge it, and until when all leave it alone; empty where none has tried.
     Column("claim", String(32)),
     Column("lease_until", Double),
     Column("attempts", Integer, nullable=False),
@@ -79,6 +89,7 @@ submissions = Table(
     Index("submissions_by_state", "state", "number"),
     Index("submissions_by_end", "finished"),
     Index("submissions_by_account", "account", "created"),
+    Index("submissions_by_kernel", "digest"),
     sqlite_autoincrement=True,
 )
 """Times are seconds since 1970 by the clock of whoever writes them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from typing import Protocol
@@ -14,6 +15,7 @@ from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.schema import Candidate, Evaluation
 from kernelgauge.serve.claims import Claim
 from kernelgauge.serve.setting import Setting, check_secret
+from kernelgauge.serve.walls import standing
 from kernelgauge.session import Session
 
 
@@ -23,8 +25,10 @@ class Evaluator(Protocol):
     ahead: int
     """How many claims it can use at once."""
 
-    def submit(self, claim: Claim) -> Future[Evaluation]:
-        """Begin to judge. The future raises KernelgaugeError for what is not the candidate's fault."""
+    def submit(self, claim: Claim, begun: Callable[[], None]) -> Future[Evaluation]:
+        """Queue it; `begun` is called when work on it begins. The future raises what is not the candidate's fault:
+        UsageError where this machine cannot judge it, anything else where it failed.
+        """
 
     def close(self) -> None:
         """End; what is under way is lost."""
@@ -38,10 +42,12 @@ class SessionEvaluator:
         self._setting = setting
         self._session = Session()
         self.ahead = setting.jobs if setting.device == "cpu" else 2 * setting.jobs
+        self.walls = standing(self._session.supervisor.zygote)
+        """Those around the workers of this machine."""
         self._queue = self._session.queue(setting.device, setting.jobs, self.ahead, changed=lambda _: None)
 
-    def submit(self, claim: Claim) -> Future[Evaluation]:
-        task = Task(claim.problem, claim.number, partial(self._begin, claim))
+    def submit(self, claim: Claim, begun: Callable[[], None]) -> Future[Evaluation]:
+        task = Task(claim.problem, claim.number, partial(self._begin, claim, begun))
         verdict: Future[Evaluation] = Future()
         self._queue.submit(task).add_done_callback(partial(self._end, verdict))
         return verdict
@@ -50,7 +56,8 @@ class SessionEvaluator:
         self._queue.close()
         self._session.close()
 
-    def _begin(self, claim: Claim) -> Job:
+    def _begin(self, claim: Claim, begun: Callable[[], None]) -> Job:
+        begun()
         setting, session = self._setting, self._session
         problem = load_problem(claim.problem, sizes=sizes_within(claim.problem, setting.sizes))
         session.memory.check(problem, setting.protocol, setting.device, session.environment)

@@ -16,6 +16,8 @@ from kernelgauge.schema import Evaluation
 from kernelgauge.serve.claims import Claim, Claims
 from kernelgauge.serve.evaluator import Evaluator
 
+FAILURES = 5
+"""With so many different submissions in a row a judge fails before it takes itself for what is broken, and ends."""
 _LOOK_SECONDS = 0.5
 _RENEWALS = 6
 """In one lease: a database that is away for a while costs no claim."""
@@ -27,34 +29,52 @@ class Judge:
 
     Args:
         judged: told of every claim that ended, and whether its verdict was kept.
+        pause: seconds without a new claim after a failure of this machine, doubled by each further one.
     """
 
     def __init__(
-        self, claims: Claims, evaluator: Evaluator, judged: Callable[[Claim, bool], None] = lambda claim, kept: None
+        self,
+        claims: Claims,
+        evaluator: Evaluator,
+        judged: Callable[[Claim, bool], None] = lambda claim, kept: None,
+        pause: float = 1.0,
     ):
-        self._claims, self._evaluator, self._judged = claims, evaluator, judged
+        self._claims, self._evaluator, self._judged, self._pause = claims, evaluator, judged, pause
         self._under_way: dict[Future[Evaluation], Claim] = {}
         self._renewing = threading.Lock()
+        self._failed: dict[int, str] = {}
+        self._rests_until = 0.0
 
     def run(self, stop: threading.Event) -> None:
-        """Go on until `stop` is set; what is not done then goes back to the queue, as if it had not been begun."""
-        keeper = threading.Thread(target=self._hold, args=(stop,), name="kernelgauge-leases", daemon=True)
+        """Go on until `stop` is set; what is not done then goes back to the queue, as if it had not been begun.
+
+        Raises MachineError: this machine has failed with too many submissions in a row.
+        """
+        ended = threading.Event()
+        keeper = threading.Thread(target=self._hold, args=(ended,), name="kernelgauge-leases", daemon=True)
         keeper.start()
         try:
             while not stop.is_set():
                 self._take()
                 if self._under_way:
-                    ended, _ = wait(self._under_way, _LOOK_SECONDS, return_when=FIRST_COMPLETED)
-                    for future in ended:
+                    done, _ = wait(self._under_way, _LOOK_SECONDS, return_when=FIRST_COMPLETED)
+                    for future in done:
                         self._end(future)
                 else:
                     stop.wait(_LOOK_SECONDS)
+                if len(self._failed) >= FAILURES:
+                    last = list(self._failed.values())[-1]
+                    raise MachineError(
+                        f"this machine failed with {len(self._failed)} submissions in a row, with the last because "
+                        f"of: {last}. They wait for another judge; see `kernelgauge doctor`, and begin this one again"
+                    )
         finally:
+            ended.set()
             for claim in self._under_way.values():
-                _until_it_works(partial(self._claims.give_back, claim, begun=False), self._claims.lease)
+                _until_it_works(partial(self._claims.give_back, claim), self._claims.lease)
 
     def _take(self) -> None:
-        while len(self._under_way) < self._evaluator.ahead:
+        while len(self._under_way) < self._evaluator.ahead and time.monotonic() >= self._rests_until:
             try:
                 claim = self._claims.take()
             except SQLAlchemyError as error:
@@ -63,27 +83,34 @@ class Judge:
             if claim is None:
                 return
             with self._renewing:
-                self._under_way[self._evaluator.submit(claim)] = claim
+                self._under_way[self._evaluator.submit(claim, partial(self._begin, claim))] = claim
+
+    def _begin(self, claim: Claim) -> None:
+        try:
+            self._claims.begin(claim)
+        except SQLAlchemyError as error:  # it only goes uncounted
+            _log.warning("the attempt at submission %d was not counted: %s", claim.number, error)
 
     def _end(self, future: Future[Evaluation]) -> None:
         with self._renewing:
             claim = self._under_way.pop(future)
-        _until_it_works(lambda: self._keep(claim, future), self._claims.lease)
+        error = _error_of(future)
+        reason = f"this machine cannot judge it: {error}" if isinstance(error, UsageError) else f"{_FAILED}: {error}"
+        # Where others have failed before it, the machine is suspected, and not what it was given.
+        counts = isinstance(error, UsageError) or not self._failed.keys() - {claim.number}
+        if error is None:
+            self._failed.clear()
+            action = partial(self._claims.end, claim, future.result())
+        else:
+            action = partial(self._claims.put_off, claim, reason, counts)
+            if not isinstance(error, UsageError):
+                _log.warning("submission %d was not judged: %s", claim.number, error, exc_info=_unexpected(error))
+                self._failed[claim.number] = str(error)
+                self._rests_until = time.monotonic() + self._pause * 2 ** (len(self._failed) - 1)
+        _until_it_works(lambda: self._judged(claim, action()), self._claims.lease)
 
-    def _keep(self, claim: Claim, future: Future[Evaluation]) -> None:
-        try:
-            kept = self._claims.end(claim, future.result())
-        except UsageError as error:  # the problem's fault, or this machine cannot judge it at all
-            kept = self._claims.refuse(claim, str(error))
-        except SQLAlchemyError:
-            raise
-        except (Exception, CancelledError) as error:
-            _log.warning("submission %d was not judged: %s", claim.number, error, exc_info=not _expected(error))
-            kept = self._claims.give_back(claim, begun=True, reason=f"this machine failed: {error}")
-        self._judged(claim, kept)
-
-    def _hold(self, stop: threading.Event) -> None:
-        while not stop.wait(self._claims.lease / _RENEWALS):
+    def _hold(self, ended: threading.Event) -> None:
+        while not ended.wait(self._claims.lease / _RENEWALS):
             with self._renewing:
                 held = list(self._under_way.values())
             try:
@@ -92,8 +119,18 @@ class Judge:
                 _log.warning("leases could not be renewed: %s", error)
 
 
-def _expected(error: BaseException) -> bool:
-    return isinstance(error, MachineError | CancelledError)
+_FAILED = "this machine failed"
+
+
+def _error_of(future: Future[Evaluation]) -> BaseException | None:
+    try:
+        return future.exception()
+    except CancelledError as error:
+        return error
+
+
+def _unexpected(error: BaseException) -> BaseException | None:
+    return None if isinstance(error, MachineError | CancelledError) else error
 
 
 def _until_it_works(action: Callable[[], object], seconds: float) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from kernelgauge.leaderboard.disclosure import public
 from kernelgauge.leaderboard.entries import Contestant, Entry, Published, setting_of
 from kernelgauge.leaderboard.site import Link, Site
 from kernelgauge.serve.submissions import Submission, Submissions
@@ -59,11 +60,11 @@ class LiveSite:
         return lru_cache(_KEPT_PAGES)(site.page)
 
 
-def entry_of(submission: Submission) -> Entry:
-    """A judged submission as an entry of the leaderboard."""
+def entry_of(submission: Submission, words: bool = False) -> Entry:
+    """A judged submission as an entry of the leaderboard; with `words`, as only its account may read it."""
     assert submission.record is not None
     return Entry(
-        evaluation=submission.record,
+        evaluation=submission.record if words else public(submission.record),
         contestant=Contestant(name=submission.account),
         setting=setting_of(submission.record),
         source=submission.source,

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import threading
+import time
 from collections.abc import Sequence
 
 import uvicorn
 from starlette.applications import Starlette
 
 _PAUSE_SECONDS = 5.0
+_LONGEST_PAUSE_SECONDS = 600.0
 _GRACE_SECONDS = 60.0
 _MOST_CONNECTIONS = 1000
+_log = logging.getLogger(__name__)
 
 
 class Judges:
@@ -36,7 +40,9 @@ class Judges:
             thread.join()
 
     def _keep(self) -> None:
+        pause = _PAUSE_SECONDS
         while not self._stop.is_set():
+            began = time.monotonic()
             judge = subprocess.Popen(self._command, env=self._environment, stdin=subprocess.DEVNULL)
             while judge.poll() is None and not self._stop.wait(0.2):
                 pass
@@ -48,7 +54,11 @@ class Judges:
                     judge.kill()
                     judge.wait()
             else:
-                self._stop.wait(_PAUSE_SECONDS)
+                if time.monotonic() - began > _LONGEST_PAUSE_SECONDS:
+                    pause = _PAUSE_SECONDS
+                _log.warning("a judge has ended with %d; another begins in %.0f s", judge.returncode, pause)
+                self._stop.wait(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
 
 def served(application: Starlette, host: str, port: int) -> uvicorn.Server:

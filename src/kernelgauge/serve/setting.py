@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Engine, delete, insert, select
+
 from kernelgauge.config import Protocol
 from kernelgauge.errors import UsageError
 from kernelgauge.schema import Record, Sizes
+from kernelgauge.serve.database import reading, served, writing
 
 
 class Setting(Record):
@@ -22,6 +29,42 @@ class Setting(Record):
         return (
             f"protocol {rules.name}, {self.sizes} sizes, {rules.agreement.math}, rules {rules.rules}, {self.device}"
         )
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """What two judges must share, so that their verdicts stand on one board: not how many jobs, nor where."""
+        return {"sizes": self.sizes, **self.protocol.model_dump(mode="json")}
+
+
+def announce(engine: Engine, setting: Setting) -> None:
+    """Say in the database how all is judged from now on."""
+    with writing(engine) as connection:
+        connection.execute(delete(served))
+        connection.execute(insert(served).values(number=1, setting=json.dumps(setting.rules)))
+
+
+def check_same(engine: Engine, setting: Setting) -> None:
+    """Raises UsageError if the server says that all is judged otherwise; one that never began says nothing."""
+    with reading(engine) as connection:
+        said = connection.execute(select(served.c.setting)).scalar()
+    ours, theirs = setting.rules, json.loads(said) if said else setting.rules
+    if ours != theirs:
+        differing = ", ".join(_differing(ours, theirs))
+        raise UsageError(
+            f"the server judges with other rules than this judge: {differing} differ. Begin it with the server's "
+            "--protocol, --sizes, --math and --rules; what the server's device decides must be said here"
+        )
+
+
+def _differing(ours: Mapping[str, Any], theirs: Mapping[str, Any], within: str = "") -> list[str]:
+    found: list[str] = []
+    for name in sorted(ours.keys() | theirs.keys()):
+        mine, other = ours.get(name), theirs.get(name)
+        if isinstance(mine, dict) and isinstance(other, dict):
+            found += _differing(mine, other, f"{within}{name}.")
+        elif mine != other:
+            found.append(f"{within}{name} ({mine}, there {other})")
+    return found
 
 
 def check_secret(protocol: Protocol) -> None:

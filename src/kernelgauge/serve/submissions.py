@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import Field
-from sqlalchemy import Connection, Engine, Row, Select, func, insert, select
+from sqlalchemy import Connection, Engine, Row, Select, and_, func, insert, or_, select, update
 
+from kernelgauge.leaderboard.disclosure import public
+from kernelgauge.leaderboard.identity import identity
 from kernelgauge.schema import Evaluation, Record
 from kernelgauge.serve.accounts import Account
-from kernelgauge.serve.database import accounts, reading, submissions, writing
+from kernelgauge.serve.database import about, accounts, reading, submissions, writing
 from kernelgauge.store import codec
 
 State = Literal["waiting", "judging", "judged", "failed"]
@@ -53,12 +54,14 @@ class Submission(Record):
     record: Evaluation | None
     """The verdict; None while there is none, and where it could not be judged."""
     reason: str
-    """Why it could not be judged."""
+    """Why it could not be judged, the last time that it was tried."""
 
-    def summary(self) -> dict[str, Any]:
-        """The flat object that the server answers with."""
-        shown = self.model_dump(include={"number", "account", "problem", "state", "created", "finished", "reason"})
-        return shown | {"verdict": self.record.summary() if self.record else None}
+    def summary(self, words: bool = False) -> dict[str, Any]:
+        """The flat object that the server answers with; with `words`, as only its account may read it."""
+        shown = self.model_dump(include={"number", "account", "problem", "state", "created", "finished"})
+        record = self.record if words or self.record is None else public(self.record)
+        shown["reason"] = self.reason if words else "it could not be judged" if self.state == "failed" else ""
+        return shown | {"verdict": record.summary() if record else None}
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,10 @@ class Submissions:
         self.allowance = allowance or Allowance()
 
     def hand_in(self, account: Account, problem: str, source: str, backend: str = "") -> tuple[int, bool]:
-        """The number of a submission, and whether it is new: the same text is judged once for each account.
+        """The number of a submission, and whether it waits anew because of this.
+
+        The same kernel (`leaderboard.identity`) is judged once: of another account it is theirs, whoever was first.
+        One that could not be judged waits again.
 
         Raises:
             TooMany: the account has to wait.
@@ -93,19 +99,22 @@ class Submissions:
             "problem": problem,
             "backend": backend,
             "source": source,
-            "digest": hashlib.sha256(source.encode()).hexdigest(),
+            "digest": identity(source),
             "created": time.time(),
             "state": "waiting",
             "attempts": 0,
             "reason": "",
         }
         with writing(self._engine) as connection:
-            # One at a time for each account, so that twenty requests at once cannot all see room for one.
-            connection.execute(select(accounts.c.number).where(accounts.c.number == account.number).with_for_update())
-            same = ("account", "problem", "backend", "digest")
-            known = select(submissions.c.number).where(*(submissions.c[name] == values[name] for name in same))
-            if (number := connection.execute(known).scalar()) is not None:
-                return int(number), False
+            # One at a time, so that of twenty requests at once only one is the first, and sees room for one.
+            connection.execute(select(about.c.version).with_for_update())
+            if (known := connection.execute(_same_kernel(values)).first()) is not None:
+                if known.state != "failed":
+                    return int(known.number), False
+                self._check_room(connection, account)
+                again = {"state": "waiting", "attempts": 0, "claim": None, "lease_until": None, "finished": None}
+                connection.execute(update(submissions).where(submissions.c.number == known.number).values(again))
+                return int(known.number), True
             self._check_room(connection, account)
             made = connection.execute(insert(submissions).values(values).returning(submissions.c.number))
             return int(made.scalar_one()), True
@@ -156,6 +165,15 @@ class Submissions:
         with reading(self._engine) as connection:
             rows: Sequence[Row[Any]] = connection.execute(query).all()
         return [_submission(row) for row in rows]
+
+
+def _same_kernel(values: dict[str, Any]) -> Select[Any]:
+    """The first submission of this kernel. Whose it is may try it as another backend's; others would only copy it."""
+    column = submissions.c
+    own = and_(column.account == values["account"], column.backend == values["backend"])
+    same = (column.problem == values["problem"], column.digest == values["digest"])
+    found = select(column.number, column.state).where(*same, or_(column.account != values["account"], own))
+    return found.order_by(column.number).limit(1)
 
 
 def _everything() -> Select[Any]:

@@ -1,0 +1,125 @@
+"""`kernelgauge judge`: a process that judges what was handed in to a server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernelgauge.cli.database import DATABASE, SQLITE, Database, opened
+from kernelgauge.cli.options import (
+    DeviceName,
+    MathName,
+    PrecisionName,
+    ProtocolName,
+    RulesName,
+    SizesName,
+    chosen_device,
+    chosen_rules,
+    chosen_sizes,
+)
+from kernelgauge.cli.submit import TOKEN
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from kernelgauge.serve.claims import Claim
+    from kernelgauge.serve.setting import Setting
+
+SECRETS = (DATABASE, TOKEN)
+
+Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Candidates built at once, and on a CPU checked.")]
+Lease = Annotated[
+    float, typer.Option("--lease", min=1.0, help="Seconds until another judge may take what a dead one held.")
+]
+WithoutWalls = Annotated[
+    bool,
+    typer.Option("--without-walls", help="Judge strangers' candidates though nothing keeps them from this machine."),
+]
+
+
+def judge(
+    db: Database = SQLITE,
+    device: DeviceName = None,
+    sizes: SizesName = None,
+    protocol: ProtocolName = "strict",
+    math: MathName = None,
+    precision: PrecisionName = None,
+    kernels: RulesName = None,
+    jobs: Jobs = 1,
+    lease: Lease = 120.0,
+    without_walls: WithoutWalls = False,
+    parent: Annotated[int | None, typer.Option("--parent", hidden=True)] = None,
+) -> None:
+    """Judge what was handed in to a server, on this machine, until ctrl-C. Any number may share one database.
+
+    Run it as a user of its own: a candidate can read what that user can read.
+    """
+    engine = opened(db)
+    from kernelgauge.serve.claims import Claims
+    from kernelgauge.serve.evaluator import SessionEvaluator
+    from kernelgauge.serve.judging import Judge
+    from kernelgauge.serve.setting import check_same
+    from kernelgauge.serve.walls import keep_to_ourselves
+
+    keep_to_ourselves(*SECRETS)
+    setting = setting_of(device, sizes, protocol, math, precision, kernels, jobs)
+    check_same(engine, setting)
+    stop = threading.Event()
+
+    def asked_to_end(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, asked_to_end)
+    if parent is not None:
+        threading.Thread(target=_until_orphaned, args=(parent, stop), daemon=True).start()
+    evaluator = SessionEvaluator(setting)
+    try:
+        refuse_without_walls(evaluator.walls, without_walls)
+        name = f"{socket.gethostname()} {setting.device}"
+        Judge(Claims(engine, lease, name), evaluator, _told).run(stop)
+    finally:
+        evaluator.close()
+
+
+def setting_of(
+    device: object, sizes: object, protocol: str, math: object, precision: object, kernels: object, jobs: int
+) -> Setting:
+    """How all that is handed in is judged. Raises UsageError."""
+    from kernelgauge.serve.setting import Setting, check_secret
+
+    where = chosen_device(device)  # type: ignore[arg-type]
+    rules = chosen_rules(protocol, math, precision, None, where, kernels)  # type: ignore[arg-type]
+    check_secret(rules)
+    return Setting(device=where, sizes=chosen_sizes(sizes, where), protocol=rules, jobs=jobs)  # type: ignore[arg-type]
+
+
+def refuse_without_walls(walls: Collection[str], without: bool) -> None:
+    """Raises UsageError where walls are missing; or, if that is wanted, says so."""
+    from kernelgauge.serve.walls import NEEDED, check_walls
+
+    if not without:
+        check_walls(walls)
+    elif missing := [name for name in NEEDED if name not in walls]:
+        typer.echo(
+            f"WARNING: no {', '.join(missing)} wall stands around a worker here. Whoever hands in a candidate can "
+            "reach what this user can reach: run this on a machine that holds nothing else.",
+            err=True,
+        )
+
+
+def _told(claim: Claim, kept: bool) -> None:
+    aside = "" if kept else ", which another judge has taken meanwhile"
+    typer.echo(f"submission {claim.number}: {claim.problem} by {claim.account}{aside}")
+
+
+def _until_orphaned(parent: int, stop: threading.Event) -> None:
+    while os.getppid() == parent and not stop.wait(1.0):
+        pass
+    stop.set()

@@ -1,0 +1,41 @@
+"""What must stand between strangers' programs and the machine that judges them, and what it keeps to itself."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Collection
+
+from kernelgauge.errors import UsageError
+from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.evaluation.process import WorkerProcess
+
+NEEDED = ("network", "pid", "mount")
+"""Walls of `evaluation.isolation` without which no stranger's program is run."""
+
+_PR_SET_DUMPABLE = 4
+
+
+def standing(zygote: Zygote) -> tuple[str, ...]:
+    """The walls around a worker forked now. Raises MachineError if none can be forked."""
+    with WorkerProcess(zygote, "worker") as worker:
+        return tuple(worker.walls or ())
+
+
+def check_walls(found: Collection[str]) -> None:
+    """Raises UsageError if strangers' programs would reach the network, other processes, or what these say."""
+    if missing := [name for name in NEEDED if name not in found]:
+        raise UsageError(
+            f"no {', '.join(missing)} wall stands around a worker here, so no strangers' candidates are judged: "
+            "allow user namespaces (`kernelgauge doctor` shows the walls), or say --without-walls"
+        )
+
+
+def keep_to_ourselves(*names: str) -> None:
+    """Keep these variables from every process begun from now on, and our memory and environment from /proc.
+
+    A process that is not dumpable can be looked into by root alone, whatever runs under the same user.
+    """
+    for name in names:
+        os.environ.pop(name, None)
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
