@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import os
 import signal
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from asking import (
     command_here,
     elsewhere,
     fenced,
+    inspect_command,
     lines,
     metrics_of,
     only,
@@ -447,11 +447,6 @@ def test_the_compiler_is_a_model(tmp_path: Path, quick: str) -> None:
 
 
 # ---------------------------------------------------------------- the commands
-
-
-def inspect_command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "inspect_ai", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env={**os.environ, "COLUMNS": "200"})
 
 
 def test_inspect_finds_the_task_and_scores_its_log_again(tmp_path: Path, problem: str, quick: str) -> None:
