@@ -188,6 +188,10 @@ def test_a_refusal_says_why_and_what_to_do() -> None:
         ("```python\nclass Model: ...\n```", "no ModelNew"),
         ("```python\nimport triton\nclass ModelNew: ...\n```", "written for triton"),
         (
+            "```python\nload(name='f', sources=['k.cu'])\nclass ModelNew: ...\n```",
+            "compiles k.cu, which it does not hold",
+        ),
+        (
             "```python\nimport kernelgauge.problems\nclass ModelNew:\n    x = load_inline(cuda_sources='')\n```",
             "line 1 breaks the rule imports_evaluator",
         ),
