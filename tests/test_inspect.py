@@ -103,6 +103,8 @@ def test_a_split_is_a_level_and_a_sample_is_a_problem() -> None:
         ({"protocol": "loose"}, "unknown protocol"),
         ({"timing_method": "cuda_event"}, "does not work on cpu"),
         ({"rules": "all"}, "no rules"),
+        ({"gpu_name": "H1000"}, "did you mean H100"),
+        ({"gpu_name": "H100"}, "is a GPU, and candidates are to run on the CPU"),
         ({"problems": "1/999"}, "1/999"),
         ({"precision": "fp16", "math": "bf16"}, "two different"),
     ],

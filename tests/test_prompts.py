@@ -125,6 +125,14 @@ def test_an_unknown_gpu_is_refused_with_the_known_ones() -> None:
         asked(include_hardware=True, gpu_name="H1000")
 
 
+def test_the_name_of_a_gpu_is_never_wrong_in_silence() -> None:
+    with pytest.raises(UsageError, match="did you mean H100"):
+        asked(gpu_name="H1000")
+    with pytest.raises(UsageError, match="is a GPU, and candidates are to run on the CPU"):
+        asked("cpp", device="cpu", include_hardware=True, gpu_name="H100")
+    assert "# The GPU" not in asked(gpu_name="H100").problem(RELU)
+
+
 DRIVER = {
     **{"memory": 96_000_000_000, "l2": 60 * 2**20, "shared": 233_472, "block_shared": 232_448, "threads": 2048},
     **{"major": 11, "minor": 0, "multiprocessors": 20, "blocks": 32, "warp": 32},
@@ -208,3 +216,14 @@ def test_the_command_prints_the_prompt_and_nothing_else() -> None:
     assert done.stderr == ""
     wrong = subprocess.run([*command, "--gpu", "H2000"], capture_output=True, text=True)
     assert wrong.returncode == 2 and "H200" in wrong.stderr
+
+
+def test_where_a_gpu_is_named_the_prompt_is_for_it() -> None:
+    """Whatever the machine has on which it is printed."""
+    command = [sys.executable, "-m", "kernelgauge", "prompt", "1/23", "--option", "few_shot", "--gpu", "H100"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    expected = asked(option="few_shot", include_hardware=True, gpu_name="H100").problem(load_problem("1/23"))
+    assert said == expected and "on a GPU, with kernels written in CUDA C++" in said
+    for where in (["--device", "cpu"], ["--backend", "cpp"]):
+        wrong = subprocess.run([*command, *where], capture_output=True, text=True)
+        assert wrong.returncode == 2 and "leave one of the two out" in wrong.stderr

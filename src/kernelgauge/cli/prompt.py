@@ -61,7 +61,7 @@ def prompt(
     from kernelgauge.generation.prompts.prompt import Asked, Prompts, backend_for
     from kernelgauge.problems.loader import load_problem
 
-    where = chosen_device(device)
+    where = "cuda" if gpu is not None and device is None else chosen_device(device)
     language = backend_named(backend or backend_for(where))
     if device is None and where not in language.devices:  # nothing runs here: it need not be this machine's
         where = language.devices[0]
