@@ -28,12 +28,13 @@ from kernelgauge.timing.gpus import gpu_here, gpu_named, names
 STRICT = load_protocol("strict")
 PUBLISHED = load_protocol("v0.1")
 RELU = load_problem("1/19")
-WITH_EXAMPLES = ("cuda", "triton", "cpp")
+SHOTS = {"cuda": 3, "triton": 3, "cpp": 3, "torch": 2}
+WITH_EXAMPLES = tuple(SHOTS)
 PAIRS = [
     pytest.param(name, number, device, id=f"{name}-{number}-{device}", marks=[pytest.mark.gpu] * (device == "cuda"))
     for name in WITH_EXAMPLES
     for device in backend_named(name).devices
-    for number in range(3)
+    for number in range(SHOTS[name])
 ]
 
 
@@ -63,7 +64,7 @@ def test_examples_would_not_be_refused(backend: str) -> None:
 
 @pytest.mark.parametrize("backend", WITH_EXAMPLES)
 def test_shots(backend: str) -> None:
-    counts = {"zero_shot": 0, "one_shot": 1, "few_shot": 3}
+    counts = {"zero_shot": 0, "one_shot": 1, "few_shot": SHOTS[backend]}
     for option, count in counts.items():
         text = asked(backend, option=option).problem(RELU)
         assert len(re.findall(r"(?m)^# Worked example", text)) == count
