@@ -10,9 +10,23 @@ import pytest
 
 pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 
-from asking import WRONG, close_judges, command_here, fenced, inspect_command, lines
+from asking import (
+    RIGHT,
+    WRONG,
+    asked,
+    close_judges,
+    command_here,
+    fenced,
+    inspect_command,
+    lines,
+    only,
+    run_arguments,
+    scripted,
+)
 from inspect_ai.log import EvalLog, read_eval_log
+from inspect_ai.model import ChatMessage
 
+from kernelgauge.cli.model import _much_the_same
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import UsageError
 from kernelgauge.inspect.task import budget_of, kernelbench, named
@@ -137,6 +151,91 @@ def test_problems_and_splits_together_are_those_in_both(problem: str) -> None:
     assert [sample.id for sample in kernelbench(**{**OWN, "limit": None, "problems": some}).dataset] == some.split(
         ","
     )
+
+
+# ---------------------------------------------------------------- what models are told
+
+
+def test_the_model_receives_what_the_command_prints(tmp_path: Path, quick: str) -> None:
+    """Every option that changes a prompt, through the real task."""
+    own = tmp_path / "few.toml"
+    own.write_text(as_toml(load_protocol("v0.1").counting(2, 4).model_dump() | {"name": "few"}))
+    (tmp_path / "task.md.j2").write_text("Speed up {{ problem.name }}.\n")
+    variants: list[tuple[list[str], dict[str, Any]]] = [
+        ([], {}),
+        (["--backend", "cpp", "--hardware"], {"backend": "cpp", "include_hardware": True}),
+        (["--option", "few_shot", "--rules", "kernel-required"], {"option": "few_shot", "rules": "kernel-required"}),
+        (["--protocol", str(own)], {"protocol": str(own)}),
+        (["--protocol", "v0.1", "--num-perf-trials", "7"], {"protocol": "v0.1", "num_perf_trials": 7}),
+        (["--protocol", "v0.1", "--num-correct-trials", "3"], {"protocol": "v0.1", "num_correct_trials": 3}),
+        (["--precision", "bf16", "--sizes", "medium"], {"precision": "bf16", "sizes": "medium"}),
+        (["--templates", str(tmp_path)], {"templates": str(tmp_path)}),
+        (["--strategy", "tree,ideas=3"], {"strategy": "tree,ideas=3"}),
+        (["--strategy", "react"], {"strategy": "react"}),
+    ]
+    received: list[list[str]] = []
+
+    def answer(messages: list[ChatMessage]) -> str:
+        received.append([message.text for message in messages])
+        return "No."
+
+    for said, task in variants:
+        given = {"protocol": "strict", "option": "one_shot", "budget": "calls=1", "max_regenerations": 0, **task}
+        only(asked(scripted(answer), tmp_path / "logs", "1/19", quick, **given))
+        texts = received[-1]
+        backend = [] if "--backend" in said else ["--backend", "torch"]
+        sizes = [] if "--sizes" in said else ["--sizes", "small"]
+        printed = command_here("prompt", "1/19", "--device", "cpu", *backend, *sizes, *said)
+        assert printed.returncode == 0, printed.stderr
+        assert printed.stdout == (texts[0] if len(texts) == 1 else f"[system]\n{texts[0]}\n[user]\n{texts[1]}"), said
+    assert len({tuple(texts) for texts in received}) == len(variants), "each option changes what is sent"
+
+
+def test_options_of_inspect_reach_the_model_and_the_header(tmp_path: Path, problem: str, quick: str) -> None:
+    out, path = tmp_path / "run", lines(tmp_path / "a.jsonl", {(problem, 0): fenced(RIGHT)})
+    extra = [
+        "--untimed",
+        "--p",
+        "1.2",
+        "-G",
+        "max_tokens=900",
+        "--generate",
+        "reasoning-effort=low",
+        "-G",
+        "timeout=60",
+    ]
+    command = run_arguments(out, path, problem, quick)
+    done = command_here(*command, *extra)
+    assert done.returncode == 0, done.stderr
+    (log,) = (read_eval_log(str(path)) for path in (out / "inspect").iterdir())
+    event = next(event for event in only(log).events if event.event == "model")
+    assert (event.config.max_tokens, event.config.reasoning_effort, event.config.timeout) == (900, "low", 60)
+    (record,) = Run.read(out).evaluations()
+    assert record.passed and record.timing is None
+    told = Run.read(out).header.generation
+    assert told is not None and told.options == {"max_tokens": 900, "reasoning_effort": "low"}
+    assert command_here(*command, *extra[:-1], "timeout=90").returncode == 0, "how calls are made may differ"
+    assert "with options" in command_here(*command).stderr, "what decides the answers may not"
+    for wrong, said in (
+        ("max_token=9", "max_token"),
+        ("max_tokens=many", "max_tokens"),
+        ("temperature=1", "--temperature instead"),
+        ("extra_headers={}", "may hold a key"),
+        ("seed", "NAME=VALUE"),
+    ):
+        done = command_here(*run_arguments(tmp_path / "other", path, problem, quick, "-G", wrong))
+        assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr, done.stderr
+        assert not (tmp_path / "other").exists()
+
+
+def test_equal_questions_at_temperature_0_are_warned_of() -> None:
+    for strategy, samples, count in (("sample", 10, 10), ("sample,attempts=4", 2, 8), ("evolve,islands=3", 1, 3)):
+        said = _much_the_same("openai/gpt", samples, strategy, 0.0)
+        assert f"asked {count} times at temperature 0" in said and "--temperature" in said
+        assert _much_the_same("openai/gpt", samples, strategy, 0.7) == ""
+        assert _much_the_same("kernelgauge/replay", samples, strategy, 0.0) == ""
+    for strategy in ("sample", "refine", "tree", "react"):
+        assert _much_the_same("openai/gpt", 1, strategy, 0.0) == ""
 
 
 @pytest.fixture(autouse=True)
