@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,13 @@ from asking import (
     fenced,
     inspect_command,
     lines,
+    metrics_of,
     only,
     run_arguments,
+    score_of,
     scripted,
 )
+from factories import REFERENCE
 from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.model import ChatMessage
 
@@ -30,6 +34,7 @@ from kernelgauge.cli.model import _much_the_same
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import UsageError
 from kernelgauge.inspect.task import budget_of, kernelbench, named
+from kernelgauge.problems.importing.importer import import_suite
 from kernelgauge.schema import Budget
 from kernelgauge.store.run import Run
 
@@ -40,6 +45,21 @@ class ModelNew(torch.nn.Module):
     def forward(self, x):
         return x.clamp(min=0)
 """
+CPP = '''import torch
+from torch.utils.cpp_extension import load_inline
+
+SOURCE = """
+torch::Tensor f(torch::Tensor x) {
+    return torch::relu(x) * (NUMBER) + 1;
+}
+"""
+kernels = load_inline(name="f", cpp_sources=SOURCE, functions=["f"])
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return kernels.f(x)
+'''
 OWN = {"device": "cpu", "sizes": "small", "backend": "torch", "limit": 1}
 
 
@@ -236,6 +256,64 @@ def test_equal_questions_at_temperature_0_are_warned_of() -> None:
         assert _much_the_same("kernelgauge/replay", samples, strategy, 0.0) == ""
     for strategy in ("sample", "refine", "tree", "react"):
         assert _much_the_same("openai/gpt", 1, strategy, 0.0) == ""
+
+
+# ---------------------------------------------------------------- what the task does with the rest
+
+
+def test_temperature_threshold_and_build_folder_take_effect(tmp_path: Path, problem: str, quick: str) -> None:
+    builds = tmp_path / "builds"
+    source = CPP.replace("NUMBER", "2")
+    task = {"backend": "cpp", "temperature": 0.7, "p": 1.25, "build_dir": str(builds), "measure_performance": True}
+    log = asked(scripted(fenced(source)), tmp_path / "logs", problem, quick, verbose=True, **task)
+    sample = only(log)
+    event = next(event for event in sample.events if event.event == "model")
+    assert event.config.temperature == 0.7
+    values = score_of(sample).value
+    assert isinstance(values, dict) and {"fast_1.25", "fast_1.25_point"} <= values.keys() and values["correct"] == 1
+    assert log.eval.scorers and "fast_1.25" in metrics_of(log)
+    assert list(builds.rglob("*.so")), "its build lies where it was asked to"
+
+
+def test_verbose_shows_every_sample(tmp_path: Path, problem: str, quick: str) -> None:
+    for verbose, count in ((False, 20), (True, 30)):
+        task = {"verbose": verbose, "measure_performance": True, "protocol": "v0.1", "num_perf_trials": 30}
+        score = score_of(only(asked(scripted(fenced(RIGHT)), tmp_path / "logs", problem, quick, **task)))
+        (shown,) = re.findall(r"reference \(ms\): (.*)", score.explanation or "")
+        assert len(shown.partition(" ... ")[0].split()) == count
+        assert ("(30 in all)" in (score.explanation or "")) is not verbose
+
+
+def test_a_suite_is_asked_whole_and_by_its_own_levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNELGAUGE_SUITES", str(tmp_path / "suites"))
+    folder = tmp_path / "own"
+    for name in ("level1/1_first.py", "level1/2_second.py", "level7/1_other.py"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(REFERENCE.replace("* 2", f"* {len(name)}"))
+    import_suite(folder, "asked")
+    own = {**OWN, "limit": None, "sizes": "full", "suite": "asked"}
+    for task, ids in (({}, ["1/1", "1/2", "7/1"]), ({"splits": "level_7"}, ["7/1"]), ({"problems": "1/2"}, ["1/2"])):
+        assert [sample.id for sample in kernelbench(**{**own, **task}).dataset] == [f"asked:{each}" for each in ids]
+
+
+def test_the_display_says_how_many_are_asked_waiting_and_judged(
+    tmp_path: Path, problem: str, quick: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kernelgauge.cli.progress import RunProgress
+
+    said: list[str] = []
+    monkeypatch.setattr(RunProgress, "stage", lambda self, name: said.append(name))
+    answers = {(problem, number): fenced(f"# {number}\n{RIGHT}") for number in range(4)}
+    path = lines(tmp_path / "a.jsonl", answers)
+    done = command_here(*run_arguments(tmp_path / "run", path, problem, quick, "--samples", "4", "--untimed"))
+    assert done.returncode == 0, done.stderr
+    found = [re.match(r"(\d+) asked, (\d+) waiting, (\d+) being judged", each) for each in said]
+    assert found and all(found)
+    counts = [tuple(map(int, match.groups())) for match in found if match]
+    assert [max(each) >= least for each, least in zip(zip(*counts, strict=True), (2, 1, 1), strict=True)] == [
+        True
+    ] * 3
+    assert all(waiting + judging <= 4 for _, waiting, judging in counts) and counts[-1] == (0, 0, 0)
 
 
 @pytest.fixture(autouse=True)
