@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -118,6 +119,12 @@ def command_here(*arguments: str) -> subprocess.CompletedProcess[str]:
         with pytest.raises(SystemExit) as ended:
             main()
     return subprocess.CompletedProcess(arguments, int(ended.value.code or 0), said.getvalue(), complained.getvalue())
+
+
+def inspect_command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """`inspect` with these arguments, in a process of its own."""
+    command = [sys.executable, "-m", "inspect_ai", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env={**os.environ, "COLUMNS": "200"})
 
 
 def close_judges() -> None:

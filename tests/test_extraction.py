@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernelgauge.generation.extraction import bound_names, extract, parsed
+from kernelgauge.generation.extraction import defined_names, extract, parsed
 
 CODE = """import torch
 
@@ -38,6 +38,7 @@ WHOLE = {
     "byte order mark": ("\ufeff" + FENCED, CODE),
     "last of two": (f"First try:\n{FENCED}\nBetter:\n```python\n{OTHER}```", OTHER),
     "usage after it": (f"{FENCED}\nUse it:\n```python\nmodel = ModelNew()\n```\n```bash\npython x.py\n```", CODE),
+    "import of it after it": (f"{FENCED}\nUse it:\n```python\nfrom x import ModelNew\nprint(ModelNew())\n```", CODE),
     "draft cut off after it": (f"{FENCED}\nOr:\n```python\n{OTHER[:60]}", CODE),
     "no closing fence": (f"Sure.\n```python\n{CODE}", CODE),
     "no fence": (CODE, CODE),
@@ -45,6 +46,8 @@ WHOLE = {
     "no fence, bullet points after": (f"{CODE}\n- reads once\n- writes once\n", CODE),
     "reasoning before": (f"<think>\nMaybe\n```python\n{OTHER}```\nno.\n</think>\n{FENCED}", CODE),
     "reasoning after": (f"{FENCED}\n<think>```python\n{OTHER}```", CODE),
+    "reasoning without a beginning": (f"Maybe\n```python\n{OTHER}```\nno.\n</think>\n\n{FENCED}", CODE),
+    "reasoning twice": (f"So\n</think>\n<think>```python\n{OTHER}```</think>{FENCED}", CODE),
     "fence in a docstring": (f"```python\n{DOCSTRING}```", DOCSTRING),
     "fenced in fenced": (f"````markdown\nThe file:\n{FENCED}\n````", CODE),
     "fenced in fenced of one length": (f"```markdown\nThe file:\n{FENCED}\n```", CODE),
@@ -90,6 +93,74 @@ def test_a_raw_kernel_in_a_block_of_its_own() -> None:
     assert found.source is not None and found.source.startswith('SOURCE = r"""\n__global__')
 
 
+def test_an_import_alone_defines_no_model() -> None:
+    found = extract("```python\nfrom x import ModelNew\n```")
+    assert not found.whole
+
+
+def test_a_draft_in_reasoning_is_no_answer() -> None:
+    assert extract(f"Maybe\n{FENCED}\nNo.\n</think>\nI cannot do that.").source is None
+
+
+DECLARATION = "torch::Tensor f(torch::Tensor x);"
+TWO = LOADS.replace('cpp_sources="", cuda_sources=SOURCE', "cpp_sources=[cpp_src], cuda_sources=[cuda_src]")
+
+
+@pytest.mark.parametrize("tags", [("cpp", "cuda"), ("cpp", "cpp"), ("cuda", "cuda")])
+def test_declarations_and_kernel_in_blocks_of_their_own_are_told_apart(tags: tuple[str, str]) -> None:
+    """By what they hold: both may have the same tag."""
+    host, device = tags
+    found = extract(f"```{host}\n{DECLARATION}\n```\n```{device}\n{KERNEL}\n```\n```python\n{TWO}```")
+    assert found.whole and not found.missing and len(found.notes) == 2
+    assert found.source is not None
+    values: dict[str, object] = {}
+    exec(found.source.split("import torch")[0], values)
+    assert (str(values["cpp_src"]).strip(), str(values["cuda_src"]).strip()) == (DECLARATION, KERNEL)
+
+
+def test_a_kernel_joins_after_what_must_stand_first() -> None:
+    source = f'"""What it is."""\nfrom __future__ import annotations\n{LOADS}'
+    found = extract(f"```cuda\n{KERNEL}\n```\n```python\n{source}```")
+    assert found.source is not None and "SOURCE = r" in found.source
+    compile(found.source, "candidate", "exec")
+
+
+def test_a_kernel_that_quotes_joins_too() -> None:
+    found = extract(f'```cuda\n{KERNEL} // """ \\n\n```\n```python\n{LOADS}```')
+    values: dict[str, object] = {}
+    exec((found.source or "").split("import torch")[0], values)
+    assert values["SOURCE"] == f'{KERNEL} // """ \\n'
+
+
+@pytest.mark.parametrize(
+    "sources", ['["kernel.cu"]', '[os.path.join(HERE, "kernel.cu")]', '["x.cpp", str(HERE / "kernel.cu")]']
+)
+@pytest.mark.parametrize("how", ['load(name="f", sources={})', 'cpp_extension.load("f", {})'])
+def test_a_file_beside_the_python_is_missing_and_that_is_said(sources: str, how: str) -> None:
+    source = f"{how.format(sources)}\n{CODE}"
+    found = extract(f"kernel.cu:\n```cuda\n{KERNEL}\n```\n```python\n{source}```")
+    assert found.source == source and "kernel.cu" in found.missing
+    assert any("compiles kernel.cu, which it does not hold" in note for note in found.notes)
+    writes = f'open("kernel.cu", "w").write("{KERNEL}")\n{source}'
+    assert extract(f"```python\n{writes}```").missing == ()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'def f():\n    own = ""\n    return load_inline(cuda_sources=[own], cpp_sources=str(own))\n',
+        "from kernels import *\nload_inline(cuda_sources=own)\n",
+        "import kernels\nload_inline(cuda_sources=kernels.own)\n",
+        "load_inline(cuda_sources=[k.text for k in (1, 2)])\n",
+        'def f(own):\n    return cuda_kernel(own, "f")\n',
+        "json.load(file)\n",
+    ],
+)
+def test_what_is_bound_anywhere_is_not_missing(source: str) -> None:
+    found = extract(f"```python\n{source}{CODE}```")
+    assert found.whole and found.missing == found.notes == ()
+
+
 def test_a_name_that_the_file_defines_is_left_alone() -> None:
     source = LOADS.replace("kernels =", 'SOURCE = "own"\nkernels =')
     assert extract(f"```cuda\n{KERNEL}\n```\n```python\n{source}```").source == source
@@ -97,7 +168,7 @@ def test_a_name_that_the_file_defines_is_left_alone() -> None:
 
 def test_which_of_two_kernels_is_meant_is_not_guessed() -> None:
     found = extract(f"```cuda\n{KERNEL}\n```\n```cuda\n{KERNEL}\n```\n```python\n{LOADS}```")
-    assert found.source == LOADS
+    assert found.source == LOADS and found.missing == ("SOURCE",)
 
 
 def test_an_answer_that_was_cut_off_gives_its_beginning_and_says_so() -> None:
@@ -142,4 +213,4 @@ def test_not_text_for_a_parser_is_no_error() -> None:
 def test_names_bound_in_branches_count() -> None:
     tree = parsed("try:\n    import triton as t\nexcept ImportError:\n    u = 1\nif t:\n    class ModelNew: ...\n")
     assert tree is not None
-    assert {"t", "u", "ModelNew"} <= bound_names(tree)
+    assert defined_names(tree) == {"u", "ModelNew"}

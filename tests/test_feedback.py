@@ -238,6 +238,7 @@ def test_ideas_are_asked_for_and_then_carried_out() -> None:
         ("### 1) Fuse\nIn one pass.\n### 2) Tile\n", ("Fuse In one pass.", "Tile")),
         ("- Fuse it\n- Tile it\n", ("Fuse it", "Tile it")),
         ("<think>1. no\n2. no</think>\n1. Fuse it", ("Fuse it",)),
+        ("1. no\n2. no\n</think>\n1. Fuse it", ("Fuse it",)),
         ("Just fuse\nit.", ("Just fuse it.",)),
         ("", ()),
     ],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import os
 import signal
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from asking import (
     command_here,
     elsewhere,
     fenced,
+    inspect_command,
     lines,
     metrics_of,
     only,
@@ -103,6 +103,8 @@ def test_a_split_is_a_level_and_a_sample_is_a_problem() -> None:
         ({"protocol": "loose"}, "unknown protocol"),
         ({"timing_method": "cuda_event"}, "does not work on cpu"),
         ({"rules": "all"}, "no rules"),
+        ({"gpu_name": "H1000"}, "did you mean H100"),
+        ({"gpu_name": "H100"}, "is a GPU, and candidates are to run on the CPU"),
         ({"problems": "1/999"}, "1/999"),
         ({"precision": "fp16", "math": "bf16"}, "two different"),
     ],
@@ -447,11 +449,6 @@ def test_the_compiler_is_a_model(tmp_path: Path, quick: str) -> None:
 
 
 # ---------------------------------------------------------------- the commands
-
-
-def inspect_command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "inspect_ai", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env={**os.environ, "COLUMNS": "200"})
 
 
 def test_inspect_finds_the_task_and_scores_its_log_again(tmp_path: Path, problem: str, quick: str) -> None:

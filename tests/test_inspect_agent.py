@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 
-from asking import RIGHT, USAGE, WRONG, asked, close_judges, fenced, only, score_of, verdict_in
+from asking import RIGHT, USAGE, WRONG, asked, close_judges, fenced, only, replaying, score_of, verdict_in
 from inspect_ai import eval
 from inspect_ai.agent import react
 from inspect_ai.log import EvalSample
@@ -154,6 +155,34 @@ def test_a_profile_of_the_reference_and_of_no_file(tmp_path: Path, problem: str,
     first, second = (message for message in sample.messages if message.role == "tool")
     assert "the reference of" in first.text and "aten::relu" in first.text
     assert second.error is not None and "no Python file" in second.error.message
+
+
+# ---------------------------------------------------------------- answers given before
+
+
+def test_the_replay_works_as_an_agent(tmp_path: Path, problem: str, quick: str) -> None:
+    """It has every answer but its last evaluated, and submits that; each sample its own."""
+    path = tmp_path / "a.jsonl"
+    said = [(0, "No file."), (0, fenced(WRONG)), (0, fenced(RIGHT)), (1, fenced(WRONG))]
+    rows = [{"problem": problem, "sample": sample, "answer": answer} for sample, answer in said]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    out = tmp_path / "run"
+    task = {"strategy": "react", "out": str(out)}
+    log = asked(replaying(str(path)), tmp_path / "logs", problem, quick, epochs=2, **task)
+    assert log.status == "success", log.error
+    first, second = sorted(log.samples or [], key=lambda sample: sample.epoch)
+    assert verdict_in(first)["outcome"] == "passed" and verdict_in(second)["outcome"] == "wrong_value"
+    assert (first.store["spent"]["calls"], first.store["spent"]["evaluations"]) == (3, 1)
+    assert second.store["spent"]["calls"] == 1
+    tried = messages_of_tools(first)
+    assert "It was not judged" in tried[0] and "Verdict: wrong_value" in tried[1]
+    close_judges()
+    for number, source in enumerate((log.location, out)):
+        again = asked(replaying(str(source)), tmp_path / f"again{number}", problem, quick, epochs=2, strategy="react")
+        assert again.status == "success", again.error
+        one, two = sorted(again.samples or [], key=lambda sample: sample.epoch)
+        assert [verdict_in(each)["outcome"] for each in (one, two)] == ["passed", "wrong_value"]
+        assert one.store["spent"]["calls"] == 3 and two.store["spent"]["calls"] == 1
 
 
 @pytest.fixture(autouse=True)

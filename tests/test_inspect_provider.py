@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -39,6 +40,8 @@ def get_inputs():
 def get_init_inputs():
     return []
 """
+RETRY_AFTER = 7
+"""Seconds: longer than any client waits by itself before its second try."""
 MANNERS = ("plain", "rate limit", "server error", "cut connection", "too long")
 
 
@@ -52,6 +55,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     asked: Counter[str]
+    times: dict[str, list[float]]
     streamed: bool
 
     def do_POST(self) -> None:
@@ -61,9 +65,10 @@ class Handler(BaseHTTPRequestHandler):
         manner = MANNERS[number]
         type(self).streamed = type(self).streamed or bool(body.get("stream"))
         type(self).asked[manner] += 1
+        type(self).times.setdefault(manner, []).append(time.monotonic())
         first = type(self).asked[manner] == 1
         if first and manner == "rate limit":
-            self._refuse(429, {"Retry-After": "1"}, "slow down", "rate_limit_exceeded")
+            self._refuse(429, {"Retry-After": str(RETRY_AFTER)}, "slow down", "rate_limit_exceeded")
         elif first and manner == "server error":
             self._refuse(500, {}, "oops", "server_error")
         elif first and manner == "cut connection":
@@ -109,7 +114,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    Handler.asked, Handler.streamed = Counter(), False
+    Handler.asked, Handler.times, Handler.streamed = Counter(), {}, False
     serving = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=serving.serve_forever, daemon=True)
     thread.start()
@@ -139,6 +144,8 @@ def test_every_sample_ends_in_a_verdict_whatever_the_server_does(server: str, tm
     assert Handler.streamed
     assert Handler.asked["plain"] == 1
     assert all(Handler.asked[manner] == 2 for manner in MANNERS[1:])
+    refused, again = Handler.times["rate limit"]
+    assert again - refused >= RETRY_AFTER, "the wait that the server asked for"
     for sample in log.samples or []:
         assert sample.scores is not None
         score = sample.scores["kernel"]

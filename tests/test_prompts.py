@@ -28,12 +28,13 @@ from kernelgauge.timing.gpus import gpu_here, gpu_named, names
 STRICT = load_protocol("strict")
 PUBLISHED = load_protocol("v0.1")
 RELU = load_problem("1/19")
-WITH_EXAMPLES = ("cuda", "triton", "cpp")
+SHOTS = {"cuda": 3, "triton": 3, "cpp": 3, "torch": 2}
+WITH_EXAMPLES = tuple(SHOTS)
 PAIRS = [
     pytest.param(name, number, device, id=f"{name}-{number}-{device}", marks=[pytest.mark.gpu] * (device == "cuda"))
     for name in WITH_EXAMPLES
     for device in backend_named(name).devices
-    for number in range(3)
+    for number in range(SHOTS[name])
 ]
 
 
@@ -63,7 +64,7 @@ def test_examples_would_not_be_refused(backend: str) -> None:
 
 @pytest.mark.parametrize("backend", WITH_EXAMPLES)
 def test_shots(backend: str) -> None:
-    counts = {"zero_shot": 0, "one_shot": 1, "few_shot": 3}
+    counts = {"zero_shot": 0, "one_shot": 1, "few_shot": SHOTS[backend]}
     for option, count in counts.items():
         text = asked(backend, option=option).problem(RELU)
         assert len(re.findall(r"(?m)^# Worked example", text)) == count
@@ -123,6 +124,14 @@ def test_every_known_gpu_is_described_with_its_source() -> None:
 def test_an_unknown_gpu_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="did you mean H100"):
         asked(include_hardware=True, gpu_name="H1000")
+
+
+def test_the_name_of_a_gpu_is_never_wrong_in_silence() -> None:
+    with pytest.raises(UsageError, match="did you mean H100"):
+        asked(gpu_name="H1000")
+    with pytest.raises(UsageError, match="is a GPU, and candidates are to run on the CPU"):
+        asked("cpp", device="cpu", include_hardware=True, gpu_name="H100")
+    assert "# The GPU" not in asked(gpu_name="H100").problem(RELU)
 
 
 DRIVER = {
@@ -188,6 +197,10 @@ def test_a_refusal_says_why_and_what_to_do() -> None:
         ("```python\nclass Model: ...\n```", "no ModelNew"),
         ("```python\nimport triton\nclass ModelNew: ...\n```", "written for triton"),
         (
+            "```python\nload(name='f', sources=['k.cu'])\nclass ModelNew: ...\n```",
+            "compiles k.cu, which it does not hold",
+        ),
+        (
             "```python\nimport kernelgauge.problems\nclass ModelNew:\n    x = load_inline(cuda_sources='')\n```",
             "line 1 breaks the rule imports_evaluator",
         ),
@@ -204,3 +217,14 @@ def test_the_command_prints_the_prompt_and_nothing_else() -> None:
     assert done.stderr == ""
     wrong = subprocess.run([*command, "--gpu", "H2000"], capture_output=True, text=True)
     assert wrong.returncode == 2 and "H200" in wrong.stderr
+
+
+def test_where_a_gpu_is_named_the_prompt_is_for_it() -> None:
+    """Whatever the machine has on which it is printed."""
+    command = [sys.executable, "-m", "kernelgauge", "prompt", "1/23", "--option", "few_shot", "--gpu", "H100"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    expected = asked(option="few_shot", include_hardware=True, gpu_name="H100").problem(load_problem("1/23"))
+    assert said == expected and "on a GPU, with kernels written in CUDA C++" in said
+    for where in (["--device", "cpu"], ["--backend", "cpp"]):
+        wrong = subprocess.run([*command, *where], capture_output=True, text=True)
+        assert wrong.returncode == 2 and "leave one of the two out" in wrong.stderr

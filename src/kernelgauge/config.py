@@ -184,23 +184,24 @@ class Protocol(Record):
         except ValidationError as error:
             raise UsageError(f"protocol {self.name} cannot be used so: {first_complaint(error)}") from error
 
-    def counting(self, trials: int, samples: int) -> Protocol:
-        """The same rules with so many checked calls and timed calls.
+    def counting(self, trials: int | None = None, samples: int | None = None) -> Protocol:
+        """The same rules with so many checked calls and timed calls; None: as many as they have.
 
         A protocol that decides by itself when it has seen enough takes both for the least that it may be allowed: it
         checks no fewer than its own, and its largest number of samples is never lowered.
         """
         rules = self.model_dump()
         fixed = not self.timing.interleaved
-        variants = list(self.inputs.variants)
-        rules["inputs"]["variants"] = (variants + ["own"] * trials)[: trials if fixed else max(trials, len(variants))]
-        for name, device in (("timing", "cpu"), ("gpu_timing", "cuda")):
-            own = self.timing_on(device)
-            if fixed:
-                wanted = {"min_samples": samples, "max_samples": samples}
-            else:
-                wanted = {"max_samples": max(samples, own.max_samples)}
-            rules[name] |= {field: count for field, count in wanted.items() if getattr(own, field) != count}
+        if trials is not None:
+            variants = list(self.inputs.variants)
+            kept = trials if fixed else max(trials, len(variants))
+            rules["inputs"]["variants"] = (variants + ["own"] * trials)[:kept]
+        if samples is not None:
+            for name, device in (("timing", "cpu"), ("gpu_timing", "cuda")):
+                own = self.timing_on(device)
+                wanted = {"max_samples": samples if fixed else max(samples, own.max_samples)}
+                wanted |= {"min_samples": samples} if fixed else {}
+                rules[name] |= {field: count for field, count in wanted.items() if getattr(own, field) != count}
         try:
             return Protocol.model_validate(rules)
         except ValidationError as error:

@@ -99,12 +99,12 @@ class Backend:
         return folder.joinpath("reference.py").read_text(), folder.joinpath("candidate.py").read_text()
 
     def examples(self) -> list[tuple[str, str]]:
-        """Several such pairs: a fusion, a tiled product, an attention; the one worked pair where there are none."""
+        """Several such pairs: of a fusion, a tiled product, an attention those that there are; else the one pair."""
         folder = resources.files("kernelgauge.backends").joinpath("examples/few_shot")
         pairs = [folder.joinpath(name) for name in ("gelu", "matmul", "attention")]
-        if not all(pair.joinpath(f"{self.name}.py").is_file() for pair in pairs):
-            return [self.example()]
-        return [(p.joinpath("reference.py").read_text(), p.joinpath(f"{self.name}.py").read_text()) for p in pairs]
+        told = [pair for pair in pairs if pair.joinpath(f"{self.name}.py").is_file()]
+        shown = [(p.joinpath("reference.py").read_text(), p.joinpath(f"{self.name}.py").read_text()) for p in told]
+        return shown or [self.example()]
 
 
 def search_path() -> str:

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from pydantic import ValidationError
 from rich.text import Text
 
 from kernelgauge.cli.options import command_line
+from kernelgauge.config import first_complaint
 from kernelgauge.errors import MachineError, UsageError
 
 if TYPE_CHECKING:
@@ -53,11 +55,29 @@ Prices = Annotated[
     str | None,
     typer.Option("--prices", help="With --model: dollars for a million tokens read and written, 1.25,10; or a file."),
 ]
+GenerateOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--generate",
+        "-G",
+        help="With --model, of Inspect's: max_tokens=16000, reasoning_effort=high, timeout=600, max_retries=5, ...",
+    ),
+]
+Threshold = Annotated[float, typer.Option("--p", min=0.0, help="With --model: the p of the headline fast_p.")]
+Untimed = Annotated[bool, typer.Option("--untimed", help="With --model: check candidates, and time none.")]
 Cached = Annotated[bool, typer.Option("--cache", help="With --model: reuse its answers to the same prompts.")]
 
 _KS = (1, 2, 5, 10, 20, 50, 100)
 _MOST_IN_FLIGHT = 10_000
 _MOST_ERRORS = 5
+_REFUSED = {
+    "temperature": "give --temperature instead",
+    "max_connections": "give --max-connections instead",
+    "cache": "give --cache instead",
+    "extra_headers": "they may hold a key, and the command is kept in the run folder",
+}
+# How calls are made, and not what is answered.
+_OF_THE_CALL = ("max_retries", "timeout", "attempt_timeout", "stream_idle_timeout", "adaptive_connections", "batch")
 
 
 def judge_model(
@@ -68,12 +88,14 @@ def judge_model(
     samples: int,
     connections: int | None,
     cached: bool,
+    generate: Sequence[str],
     prices: str | None,
     task: dict[str, Any],
 ) -> None:
     """Ask a model for candidates and judge them, into a run folder with Inspect's log beside it.
 
     Args:
+        generate: options of Inspect's `GenerateConfig`, as NAME=VALUE.
         task: arguments of `inspect.task.kernelbench`.
 
     Raises:
@@ -92,15 +114,21 @@ def judge_model(
     from kernelgauge.inspect.setting import Setting
     from kernelgauge.inspect.task import budget_of, kernelbench
 
+    generating = _generating(generate)
     made = _rightly(kernelbench, **task, out=str(out))
     keys = [str(sample.id) for sample in made.dataset]
     if not keys:
         raise UsageError("there are no such problems")
     judge = judge_of(Setting.model_validate(made.dataset[0].metadata["setting"]))
     judge.samples, judge.command = samples, command_line()
-    asked = _rightly(get_model, model, **_options(arguments))  # a wrong name or a missing key must not leave a folder
+    judge.options = {name: value for name, value in generating.items() if name not in _OF_THE_CALL}
+    asked = _rightly(
+        get_model, model, **_options(arguments, "--model-arg")
+    )  # a wrong name or a missing key must not leave a folder
     if prices is not None:
         use_prices(prices, model)
+    if said := _much_the_same(model, samples, str(task.get("strategy", "sample")), task.get("temperature")):
+        typer.echo(f"kernelgauge: {said}", err=True)
     in_dollars = task.get("budget_usd") or budget_of(task.get("budget")).usd
     if in_dollars and not price_known(model):
         raise UsageError(UNPRICED)
@@ -121,10 +149,25 @@ def judge_model(
                 max_samples=min(len(keys) * samples, _MOST_IN_FLIGHT),
                 max_connections=connections,
                 cache=cached,
+                **generating,
             )
     finally:
         judge.close()
     _tell(logs[0] if logs else None, out, judge.ledger.exhausted)
+
+
+def _much_the_same(model: str, samples: int, strategy: str, temperature: float | None) -> str:
+    """What to say where one question is asked several times of a model that answers it alike; empty where not."""
+    from kernelgauge.inspect.agent import REACT
+    from kernelgauge.search.registry import strategy_named
+
+    if temperature != 0.0 or model.startswith("kernelgauge/"):  # ours give each sample its own answer
+        return ""
+    at_once = 1 if strategy == REACT else sum(step.asks == "candidate" for step in strategy_named(strategy).plan([]))
+    if (count := samples * at_once) < 2:
+        return ""
+    alike = f"each question is asked {count} times at temperature 0"
+    return f"{alike}, which gives nearly equal answers: try --temperature 0.8"
 
 
 def _tell(log: EvalLog | None, out: Path, spent: bool) -> None:
@@ -169,13 +212,26 @@ def _rightly(call: Any, *arguments: Any, **options: Any) -> Any:
         raise
 
 
-def _options(given: Sequence[str]) -> dict[str, Any]:
+def _generating(given: Sequence[str]) -> dict[str, Any]:
+    """Options of Inspect's for its calls of the model. Raises UsageError for one that it does not know."""
+    from inspect_ai.model import GenerateConfig
+
+    options = _options(given, "--generate")
+    if wrong := next((name for name in options if name in _REFUSED), None):
+        raise UsageError(f"--generate {wrong}: {_REFUSED[wrong]}")
+    try:
+        return GenerateConfig.model_validate(options).model_dump(exclude_none=True)
+    except ValidationError as error:
+        raise UsageError(f"--generate: {first_complaint(error)}") from error
+
+
+def _options(given: Sequence[str], flag: str) -> dict[str, Any]:
     """`["path=answers.jsonl", "stream=true"]` as values: JSON where it is that, else text. Raises UsageError."""
     found: dict[str, Any] = {}
     for each in given:
         name, equals, value = each.partition("=")
         if not equals:
-            raise UsageError(f"--model-arg wants NAME=VALUE, not {each!r}")
+            raise UsageError(f"{flag} wants NAME=VALUE, not {each!r}")
         try:
             found[name.strip().replace("-", "_")] = json.loads(value)
         except ValueError:

@@ -110,6 +110,16 @@ GpuMemoryGb = Annotated[
 SuiteName = Annotated[
     str | None, typer.Option("--suite", help="The imported suite that is meant; default: the built-in one.")
 ]
+CheckedCalls = Annotated[
+    int | None,
+    typer.Option("--num-correct-trials", min=1, help="Checked calls; strict: at least. Default: the protocol's."),
+]
+TimedCalls = Annotated[
+    int | None,
+    typer.Option(
+        "--num-perf-trials", min=2, help="Timed calls; strict: at most, if need be. Default: the protocol's."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 

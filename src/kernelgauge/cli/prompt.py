@@ -10,12 +10,14 @@ import typer
 
 from kernelgauge.cli.options import (
     BackendName,
+    CheckedCalls,
     DeviceName,
     MathName,
     PrecisionName,
     ProtocolName,
     RulesName,
     SizesName,
+    TimedCalls,
     chosen_device,
     chosen_rules,
     chosen_sizes,
@@ -29,6 +31,9 @@ class ShotsOption(StrEnum):
     one_shot = "one_shot"
     few_shot = "few_shot"
 
+
+_REACT = "react"
+"""An agent, and no strategy: `inspect.agent.REACT`, where Inspect is installed."""
 
 Shots = Annotated[ShotsOption, typer.Option("--option", help="Worked examples: none, one, several.")]
 Hardware = Annotated[
@@ -53,26 +58,47 @@ def prompt(
     protocol: ProtocolName = "strict",
     math: MathName = None,
     precision: PrecisionName = None,
+    num_correct_trials: CheckedCalls = None,
+    num_perf_trials: TimedCalls = None,
     kernels: RulesName = None,
     templates: Templates = None,
+    strategy: Annotated[
+        str, typer.Option("--strategy", help="Whose first question is printed: sample, refine, evolve, tree, react.")
+    ] = "sample",
 ) -> None:
     """Print exactly what `run --model` would send for this problem, without sending it."""
     from kernelgauge.backends.registry import backend_named
     from kernelgauge.generation.prompts.prompt import Asked, Prompts, backend_for
     from kernelgauge.problems.loader import load_problem
 
-    where = chosen_device(device)
+    where = "cuda" if gpu is not None and device is None else chosen_device(device)
     language = backend_named(backend or backend_for(where))
     if device is None and where not in language.devices:  # nothing runs here: it need not be this machine's
         where = language.devices[0]
     asked = Asked(
         backend=language.name,
         option=option.value,
-        protocol=chosen_rules(protocol, math, precision, None, where, kernels),
+        protocol=chosen_rules(protocol, math, precision, None, where, kernels).counting(
+            num_correct_trials, num_perf_trials
+        ),
         device=where,
         include_hardware=hardware or gpu is not None,
         gpu_name=gpu,
         templates=templates,
     )
     found = load_problem(problem, sizes=chosen_sizes(sizes, where, problem))
-    typer.echo(Prompts(asked).problem(found), nl=False)
+    typer.echo(_first_question(Prompts(asked).problem(found), strategy, templates), nl=False)
+
+
+def _first_question(told: str, strategy: str, templates: Path | None) -> str:
+    """What a strategy asks first about a problem; of an agent the system's message before that."""
+    from kernelgauge.generation.prompts.conversation import conversation
+    from kernelgauge.generation.prompts.prompt import Templates as Filled
+    from kernelgauge.search.registry import strategy_named
+
+    filled = Filled(templates)
+    if strategy == _REACT:
+        typer.echo("kernelgauge: the agent is also offered its tools, in the form of each provider", err=True)
+        return f"[system]\n{filled.filled('agent.md.j2')}\n[user]\n{told}"
+    first = strategy_named(strategy).plan([])[0]
+    return conversation(told, [], first, filled)[-1].text

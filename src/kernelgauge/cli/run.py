@@ -16,6 +16,7 @@ from kernelgauge.cli.model import (
     BudgetUsd,
     Cached,
     Connections,
+    GenerateOptions,
     ModelArguments,
     ModelName,
     Prices,
@@ -23,10 +24,13 @@ from kernelgauge.cli.model import (
     Samples,
     StrategyName,
     Temperature,
+    Threshold,
+    Untimed,
     judge_model,
 )
 from kernelgauge.cli.options import (
     BackendName,
+    CheckedCalls,
     DeviceName,
     DeviceOption,
     GpuMemoryGb,
@@ -39,6 +43,7 @@ from kernelgauge.cli.options import (
     SizesName,
     SizesOption,
     SuiteName,
+    TimedCalls,
     TimingMethod,
     chosen_device,
     chosen_gpu_memory,
@@ -169,6 +174,8 @@ def run(
     math: MathName = None,
     precision: PrecisionName = None,
     timing_method: TimingMethod = None,
+    num_correct_trials: CheckedCalls = None,
+    num_perf_trials: TimedCalls = None,
     kernels: RulesName = None,
     gpu_memory: GpuMemoryGb = None,
     jobs: Jobs = None,
@@ -177,6 +184,7 @@ def run(
     hardware: Hardware = False,
     gpu: GpuName = None,
     temperature: Temperature = 0.0,
+    generate: GenerateOptions = None,
     max_regenerations: Regenerations = 10,
     templates: Templates = None,
     max_connections: Connections = None,
@@ -186,6 +194,8 @@ def run(
     budget_tokens: BudgetTokens = None,
     budget_usd: BudgetUsd = None,
     prices: Prices = None,
+    p: Threshold = 1.0,
+    untimed: Untimed = False,
 ) -> None:
     """Judge a contestant on a part of the suite and keep every record. Ctrl-C loses nothing that was finished."""
     if (contestant is None) == (model is None):
@@ -193,8 +203,11 @@ def run(
     if model is not None:
         where = chosen_device(device)
         splits = [f"level_{number}" for number in parse_levels(level) or ()]
+        counts = {"num_correct_trials": num_correct_trials, "num_perf_trials": num_perf_trials}
         task = {
             **({"splits": splits} if level is not None else {}),
+            **{name: count for name, count in counts.items() if count is not None},
+            **{"p": p, "measure_performance": not untimed},
             **{"problems": parse_names(problems), "suite": suite, "limit": limit, "backend": backend},
             **{"sizes": sizes.value if sizes else None, "device": where, "protocol": protocol},
             **{"math": math.value if math else None, "precision": precision.value if precision else "fp32"},
@@ -219,6 +232,7 @@ def run(
             samples=samples,
             connections=max_connections,
             cached=cache,
+            generate=generate or [],
             prices=prices,
             task=task,
         )
@@ -231,6 +245,7 @@ def run(
 
     where = chosen_device(device)
     rules = chosen_rules(protocol, math, precision, timing_method, where, kernels)
+    rules = rules.counting(num_correct_trials, num_perf_trials)
     names = parse_names(problems)
     meant = chosen_suite(suite, names)
     if suite is None:

@@ -1,9 +1,9 @@
 """From what a model answered to the source text of a candidate.
 
 Real answers hold drafts, reasoning, a kernel file beside the Python file, fences in docstrings, no fence at all, or
-end in the middle. The rule: the last piece of the answer that is whole wins. Whole means Python that parses and binds
-`ModelNew` at its top level. Where no piece is, the best broken one is given all the same, so that a verdict or a
-second question can say what is wrong with it.
+end in the middle. The rule: the last piece of the answer that is whole wins. Whole means Python that parses and
+defines `ModelNew` at its top level: what only imports it shows how to use it. Where no piece is, the best broken one
+is given all the same, so that a verdict or a second question can say what is wrong with it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kernelgauge.generation.pieces import KERNEL_TAGS, joined
 from kernelgauge.syntax import parse
 
 _FENCE = re.compile(r"\s{0,12}(?P<marks>`{3,}|~{3,})\s*(?P<tag>[\w+#.-]*)[^`]*$")
 _REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+# Where the opening tag is part of the prompt, as with many open models, the answer has the closing one only.
+_REASONING_BEFORE = re.compile(r"\A.*</(think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
 _STARTS = re.compile(r"(import|from|class|def|@)\s?\S|\"\"\"|'''|#!?\s?\S|[A-Za-z_]\w*\s*(:\s*\w+\s*)?=\s*\S")
-_KERNEL_TAGS = {"cuda", "cu", "cpp", "c++", "c", "hip"}
-_SOURCE_KEYWORDS = {"cuda_sources", "cpp_sources"}
 # More fences than this are no answer; what is tried grows with their square.
 _MOST_FENCES = 200
 _MOST_TRIES = 1000
@@ -32,8 +33,10 @@ class Extracted:
 
     source: str | None
     whole: bool = False
-    """Whether it parses and binds `ModelNew`."""
+    """Whether it parses and defines `ModelNew`."""
     notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    """Variables and files that it compiles, and that it does not hold."""
 
 
 @dataclass(frozen=True)
@@ -72,28 +75,31 @@ def extract(answer: str, cut_off: bool = False) -> Extracted:
     if whole:
         last = max(whole, key=lambda block: (block.closed, block.end))
         count = len({block.end for block in whole})
-        text, notes = _with_kernel_text(last.text, blocks)
+        kernels = [(block.tag, block.text) for block in blocks if block.tag in KERNEL_TAGS and block.closed]
+        text, became, missing = joined(last.text, parse(last.text), kernels)
+        notes: tuple[str, ...] = tuple(f"the kernel of the answer's other block became {name}" for name in became)
+        notes += tuple(f"the file compiles {name}, which it does not hold" for name in missing)
         if not last.closed:
             notes = ("the last block has no end", *notes)
         if count > 1:
             notes = (f"{count} blocks of the answer define ModelNew; the last is taken", *notes)
-        return Extracted(_ended(text), True, notes)
+        return Extracted(_ended(text), True, notes, missing)
     if not fences and not cut_off and (bare := _without_prose(lines)):
         return Extracted(_ended(bare), True, ("the answer has no code block; its Python lines are taken",))
     return _broken(spoken, blocks)
 
 
 def without_reasoning(answer: str) -> str:
-    """An answer without what stands between `<think>` tags."""
-    return _REASONING.sub("", answer)
+    """An answer without what stands between `<think>` tags, and before a closing one that nothing opens."""
+    return _REASONING_BEFORE.sub("", _REASONING.sub("", answer))
 
 
 def defines_model(text: str) -> bool:
-    """Whether `text` is Python with a top-level `ModelNew`."""
+    """Whether `text` is Python that defines `ModelNew` at its top level."""
     if "ModelNew" not in text:
         return False
     tree = parsed(text)
-    return tree is not None and "ModelNew" in bound_names(tree)
+    return tree is not None and "ModelNew" in defined_names(tree)
 
 
 def parsed(text: str) -> ast.Module | None:
@@ -104,8 +110,8 @@ def parsed(text: str) -> ast.Module | None:
         return None
 
 
-def bound_names(tree: ast.Module) -> set[str]:
-    """Names that a module binds at its top level, in `if` and `try` included."""
+def defined_names(tree: ast.Module) -> set[str]:
+    """Names that a module defines or assigns at its top level, in `if` and `try` included; imports define nothing."""
     found: set[str] = set()
     waiting: list[ast.stmt] = list(tree.body)
     while waiting:
@@ -113,8 +119,6 @@ def bound_names(tree: ast.Module) -> set[str]:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             found.add(node.name)
             continue
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            found.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
         for child in ast.walk(node):
             if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
                 found.add(child.id)
@@ -176,28 +180,6 @@ def _dedented(text: str) -> str:
     return "\n".join(line[margin:] if line[:margin].isspace() else line for line in text.split("\n"))
 
 
-def _with_kernel_text(source: str, blocks: list[_Block]) -> tuple[str, tuple[str, ...]]:
-    """Put a kernel that stands in a block of its own under the name that the Python compiles it by."""
-    tree = parse(source)
-    known = bound_names(tree)
-    kernels = [block.text for block in blocks if block.tag in _KERNEL_TAGS and block.closed]
-    missing = [name for name in _kernel_names(tree) if name not in known]
-    if not missing or len(kernels) != 1 or '"""' in kernels[0]:
-        return source, ()
-    text = f'{missing[0]} = r"""\n{kernels[0]}\n"""\n\n{source}'
-    return text, (f"the kernel of the answer's other block became {missing[0]}",)
-
-
-def _kernel_names(tree: ast.Module) -> Iterator[str]:
-    """Names of variables that are compiled: `cuda_sources=NAME`, `cpp_sources=[NAME]`, `cuda_kernel(NAME, ...)`."""
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        texts: list[ast.expr] = [word.value for word in call.keywords if word.arg in _SOURCE_KEYWORDS]
-        if getattr(call.func, "attr", getattr(call.func, "id", "")) == "cuda_kernel":
-            texts += call.args[:1]
-        for text in texts:
-            yield from (node.id for node in ast.walk(text) if isinstance(node, ast.Name))
-
-
 def _without_prose(lines: list[str]) -> str | None:
     """The Python of an answer without fences: from a line that can begin a file to the last that can be parsed."""
     starts = [number for number, line in enumerate(lines) if _STARTS.match(line)]
@@ -223,7 +205,7 @@ def _without_prose(lines: list[str]) -> str | None:
 
 def _broken(answer: str, blocks: list[_Block]) -> Extracted:
     """The most promising piece where none is whole, and why it is not."""
-    python = [block for block in blocks if block.tag not in _KERNEL_TAGS and block.text.strip()]
+    python = [block for block in blocks if block.tag not in KERNEL_TAGS and block.text.strip()]
     named = [block for block in python if "ModelNew" in block.text] or [b for b in python if b.tag.startswith("py")]
     if not named:
         said = "the answer contains no code block with Python in it" if answer.strip() else "the answer is empty"

@@ -25,6 +25,11 @@ def refusal(found: Extracted, problem: Problem, backend: str, rules: RuleSetName
     if not found.whole:
         notes = f" ({found.notes[0]})" if found.notes else ""
         return f"{_not_whole(found.source)}{notes}."
+    if found.missing:
+        pieces = ", ".join(found.missing)
+        return (
+            f"the file compiles {pieces}, which it does not hold: kernels go into it as strings, for `load_inline`."
+        )
     written = detect(found.source)
     if written != backend:
         return f"the file is written for {written}, and a candidate in {backend} was asked for."

@@ -1,6 +1,7 @@
 """Contestants of ours that Inspect can ask like a model: `kernelgauge/inductor` and `kernelgauge/replay`.
 
-They know a problem by the metadata of the first message, which the task puts there. No network, no key.
+They know a problem by the metadata of the first message, which the task puts there. No network, no key. Where an
+agent offers them its tools, they have every answer but their last evaluated, and submit that.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from kernelgauge.errors import UsageError
 from kernelgauge.inspect.replay import SHIPPED, Given, recorded
 from kernelgauge.inspect.solver import LAST
 from kernelgauge.inspect.usage import one_sentence
+from kernelgauge.inspect.workbench import sample_here
 from kernelgauge.schema import NoCandidate, Problem
 
 
@@ -33,7 +35,7 @@ class Asked:
         self.problem = str(said["problem"])
         self.sizes = said["sizes"]
         self.device = str(said["device"])
-        self.sample = int(said.get("sample", 0))
+        self.sample = int(said["sample"] if "sample" in said else sample_here())  # agents do not say it
         self.turn = int(said.get("turn", sum(message.role == "assistant" for message in messages)))
         self.ideas = said.get("asks") == "ideas"
 
@@ -112,7 +114,15 @@ class Contestants(ModelAPI):
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
     ) -> ModelOutput:
         text, last = await anyio.to_thread.run_sync(self._contestant.answer, Asked(input), limiter=self._limiter)
-        output = ModelOutput.from_content(self.model_name, text)
+        output = self._said(text, last, {tool.name for tool in tools})
         output.metadata = {LAST: last}
         output.usage = ModelUsage()
         return output
+
+    def _said(self, text: str, last: bool, tools: set[str]) -> ModelOutput:
+        """An answer in words, or where there is a tool to submit it with as a call of that, or of one to try it."""
+        if "submit" not in tools:
+            return ModelOutput.from_content(self.model_name, text)
+        if last or "evaluate" not in tools:
+            return ModelOutput.for_tool_call(self.model_name, "submit", {"answer": text})
+        return ModelOutput.for_tool_call(self.model_name, "evaluate", {"source": text})

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernelgauge.config import Limits
 from kernelgauge.errors import BackendMissing, KernelgaugeError, MachineError, ReferenceTooLarge
@@ -54,6 +54,8 @@ class Judge:
         """How many samples of a problem there are to be, as far as that is known."""
         self.command = ""
         """The command that asked for them, if one did."""
+        self.options: dict[str, Any] = {}
+        """How models are to answer besides what the task says, see `schema.Generation.options`."""
         self.ledger = Ledger(setting.budget_tokens, setting.budget_usd)
         self._header: RunHeader | None = None
         self._run: Run | None = None
@@ -83,6 +85,9 @@ class Judge:
             if self.setting.out is not None and self._header is not None:
                 found_out = {"contestant": contestant, "samples": self.samples, "command": self.command}
                 header = self._header.model_copy(update=found_out)
+                if header.generation is not None and self.options:
+                    told = header.generation.model_copy(update={"options": self.options})
+                    header = header.model_copy(update={"generation": told})
                 if self._run is None:
                     self._run = self._opened(header)
                 elif header != self._run.header:

@@ -1,7 +1,8 @@
 """Answers that somebody gave before: from a file, a log of Inspect, a run folder, or a folder of candidates.
 
 A file has one JSON object a line: `{"problem": "1/19", "sample": 0, "answer": "..."}`. Several lines for one sample
-are its answers in turn, whatever is asked: what came first, what came after a refusal or a verdict. A line with
+are its answers in turn, whatever is asked: what came first, what came after a refusal or a verdict; of an agent what
+it had evaluated, and what it submitted in the end. A line with
 `"asks": "ideas"` is what was said when ideas were asked for.
 
 For people there is a folder of Markdown, a file such as `1_19.md` for each problem, in which `<!-- answer -->` stands
@@ -19,6 +20,7 @@ from pathlib import Path
 from kernelgauge.errors import UsageError
 from kernelgauge.problems.catalogue import resolve
 from kernelgauge.problems.loader import is_own_file
+from kernelgauge.schema import Attempt
 
 SHIPPED = Path(__file__).parent / "answers"
 """Answers to 24 problems of three levels, for the backend `torch` at medium sizes on a CPU."""
@@ -87,11 +89,20 @@ def _of_run(path: Path) -> Answers:
 
     run = Run.read(path)
     found = {(e.problem, e.sample): Given([_fenced(run.source(e.candidate_digest))]) for e in run.latest()}
-    asked: Answers = {}
+    asked: dict[tuple[str, int], list[Attempt]] = {}
     for record in sorted(run.attempts(), key=lambda record: record.number):
-        given = asked.setdefault((record.problem, record.sample), Given())
-        given.add(record.attempt.answer, record.attempt.step.asks)
-    return {**found, **asked}
+        asked.setdefault((record.problem, record.sample), []).append(record.attempt)
+    for sample, attempts in asked.items():
+        of_agent = any(attempt.output for attempt in attempts)
+        end = found.get(sample, Given()).answers if of_agent else []
+        given = Given()
+        for attempt in attempts:
+            if not of_agent or attempt.evaluation or attempt.refusal:  # neither its calls nor its profiles
+                given.add(attempt.answer, attempt.step.asks)
+        given.answers += end
+        if given.answers or given.ideas:
+            found[sample] = given
+    return found
 
 
 def _of_folder(path: Path) -> Answers:
@@ -127,9 +138,13 @@ def _of_log(path: Path) -> Answers:
         raise UsageError(f"{path} is no log of Inspect and no .jsonl file: {error}") from error
     found: Answers = {}
     for sample in log.samples or []:
-        given = Given()
-        for attempt in sample.store.get("attempts", []):
-            given.add(attempt["answer"], attempt["step"]["asks"])
+        given, attempts = Given(), sample.store.get("attempts", [])
+        of_agent = any(attempt.get("output") for attempt in attempts)
+        for attempt in attempts:
+            if not of_agent or attempt["outcome"] or attempt["refusal"]:
+                given.add(attempt["answer"], attempt["step"]["asks"])
+        if of_agent and sample.output.choices:
+            given.answers.append(sample.output.completion)
         if not given.answers:  # of another solver
             given.answers = [message.text for message in sample.messages if message.role == "assistant"]
         if given.answers:

@@ -27,8 +27,10 @@ class Setting(Record):
     math: str | None = None
     """Arithmetic of both sides, see `config.MathMode`; None: the protocol's, or what `precision` says."""
     timing_method: str | None = None
-    num_correct_trials: int = Field(5, ge=1)
-    num_perf_trials: int = Field(100, ge=2)
+    num_correct_trials: int | None = Field(None, ge=1)
+    """Checked calls, see `config.Protocol.counting`; None: the protocol's."""
+    num_perf_trials: int | None = Field(None, ge=2)
+    """Timed calls; None: the protocol's."""
     measure_performance: bool = True
     rules: str | None = None
     """What counts as a kernel; None: what the protocol says."""

@@ -24,17 +24,22 @@ from kernelgauge.inspect.setting import Setting, device_of, sizes_of
 from kernelgauge.inspect.solver import search
 from kernelgauge.inspect.usage import one_sentence
 from kernelgauge.inspect.workbench import at_hand
-from kernelgauge.problems.catalogue import select
+from kernelgauge.problems.catalogue import entry, select
 from kernelgauge.schema import Budget, Generation, Problem, RunHeader, digest
 from kernelgauge.search.registry import described, strategy_named
 
 SPLITS = ("level_1", "level_2", "level_3", "level_4")
+_USUAL_SPLITS: Sequence[str] = SPLITS[:3]
 _NOTHING = Problem(key="-", name="-", source="-")
+
+
+class _Usual(int):
+    """A count that nobody asked for: v0.1's own, which no other protocol is to take."""
 
 
 @task
 def kernelbench(
-    splits: str | Sequence[str] = SPLITS[:3],
+    splits: str | Sequence[str] = _USUAL_SPLITS,
     limit: int | None = None,
     option: str = "one_shot",
     precision: str = "fp32",
@@ -43,8 +48,8 @@ def kernelbench(
     backend: str | None = None,
     check_kernel: bool = True,
     max_regenerations: int = 10,
-    num_correct_trials: int = 5,
-    num_perf_trials: int = 100,
+    num_correct_trials: int = _Usual(5),
+    num_perf_trials: int = _Usual(100),
     measure_performance: bool = True,
     timing_method: str | None = None,
     verbose: bool = False,
@@ -62,8 +67,8 @@ def kernelbench(
     out: str | None = None,
     jobs: int | None = None,
     gpu_memory_gb: float | None = None,
-    strategy: str = "sample",
-    budget: str | dict[str, Any] | None = None,
+    strategy: str | Sequence[str] = "sample",
+    budget: str | Sequence[str] | dict[str, Any] | None = None,
     budget_tokens: int | None = None,
     budget_usd: float | None = None,
 ) -> Task:
@@ -75,12 +80,14 @@ def kernelbench(
         option: worked examples in the prompt: `zero_shot`, `one_shot`, `few_shot`.
         precision: type of parameters and float inputs: `fp32`, `fp16`, `bf16`.
         include_hardware: whether the prompt describes the GPU, and what helps there.
-        gpu_name: the GPU that it describes, such as `H100`; default: the one found here.
+        gpu_name: the GPU that it then describes, such as `H100`; default: the one found here.
         backend: kernel language; default: `cuda` on a GPU, `cpp` on a CPU.
         check_kernel: whether an answer that cannot be right is refused before any evaluation, and asked for again.
         max_regenerations: how often.
-        num_correct_trials: checked calls; `strict` takes it for the least, and has seven of its own.
-        num_perf_trials: timed calls; `strict` stops by itself, and takes it for the least upper limit.
+        num_correct_trials: checked calls; `strict` takes it for the least, and has eight of its own. Where it is not
+            given, a protocol from a file keeps its own number.
+        num_perf_trials: timed calls; `strict` stops by itself, and takes it for the least upper limit. Where it is
+            not given, a protocol from a file keeps its own number.
         measure_performance: whether right candidates are timed.
         timing_method: timer, such as `cuda_event` or `host_time`; default: the protocol's.
         verbose: whether the explanation of a score holds the whole build log and all samples.
@@ -92,7 +99,7 @@ def kernelbench(
         sizes: `full`, `medium`, `small`, `odd`; default: full on a GPU, medium on a CPU.
         suite: an imported suite; default: the built-in one.
         rules: what counts as a kernel; default: what the protocol says.
-        problems: names such as `1/19,2/14`; default: all of the splits.
+        problems: names such as `1/19,2/14`; default: all of the splits. Where both are given, those in both.
         math: arithmetic of both sides: `torch`, `ieee`, `tf32`, `fp16`, `bf16`; default: the protocol's.
         templates: folder whose files take the place of the prompt's templates.
         out: run folder that records are appended to; one that exists goes on.
@@ -130,13 +137,15 @@ def benchmark(
     suite: str | None,
     problems: str | Sequence[str] | None,
     templates: str | None,
-    strategy: str,
-    budget: str | dict[str, Any] | None,
+    strategy: str | Sequence[str],
+    budget: str | Sequence[str] | dict[str, Any] | None,
     **judging: Any,
 ) -> Task:
     """The task behind `kernelbench`, whose arguments it takes. Raises UsageError for a wrong one."""
     where = device_of(device)
-    setting = Setting(device=where, sizes=sizes_of(sizes, where), **judging)
+    given: dict[str, Any] = {name: None if isinstance(value, _Usual) else value for name, value in judging.items()}
+    setting = Setting(device=where, sizes=sizes_of(sizes, where), **given)
+    strategy = ",".join(_listed(strategy))
     protocol = setting.chosen_protocol()
     asked = Asked(
         backend=backend or backend_for(where),
@@ -178,7 +187,9 @@ def benchmark(
 
 
 def named(splits: str | Sequence[str], suite: str | None, problems: str | Sequence[str] | None) -> list[str]:
-    """Keys of the problems of these levels, or of those named; own files stand for themselves.
+    """Keys of the problems of these levels, or of those named, and of those in both where both are given.
+
+    Own files stand for themselves, and have no level.
 
     Raises UsageError for an unknown split, level, problem or suite.
     """
@@ -187,20 +198,27 @@ def named(splits: str | Sequence[str], suite: str | None, problems: str | Sequen
     if problems is not None:
         names = _listed(problems)
         own = [load_problem(name).key for name in names if is_own_file(name)]
-        return [*select(names=[name for name in names if not is_own_file(name)], suite=suite), *own]
-    wanted = _listed(splits)
-    if suite and wanted == list(SPLITS[:3]):
+        found = select(names=[name for name in names if not is_own_file(name)], suite=suite)
+        if splits is not _USUAL_SPLITS:
+            levels = _levels(splits, suite)
+            found = [key for key in found if entry(key).level in levels]
+        return [*found, *own]
+    if suite and _listed(splits) == list(_USUAL_SPLITS):
         return select(suite=suite)
+    return select(_levels(splits, suite), suite=suite)
+
+
+def _levels(splits: str | Sequence[str], suite: str | None) -> list[int]:
+    wanted = _listed(splits)
     for split in wanted:
         if split not in SPLITS and not (suite and split.removeprefix("level_").isdecimal()):
             raise UsageError(f"there is no split {split!r}: there are {', '.join(SPLITS)}")
-    levels = [int(split.removeprefix("level_")) for split in wanted]
-    return select(levels, suite=suite)
+    return [int(split.removeprefix("level_")) for split in wanted]
 
 
-def budget_of(given: str | dict[str, Any] | None) -> Budget:
-    """`calls=20,tokens=200000` as a budget. Raises UsageError."""
-    if isinstance(given, str):
+def budget_of(given: str | Sequence[str] | dict[str, Any] | None) -> Budget:
+    """`calls=20,tokens=200000` as a budget, by Inspect's `-T` in parts. Raises UsageError."""
+    if given is not None and not isinstance(given, dict):
         pairs = [part.partition("=") for part in _listed(given)]
         if wrong := [name for name, equals, _ in pairs if not equals]:
             raise UsageError(f"a budget wants LIMIT=NUMBER, not {wrong[0]!r}")
@@ -213,6 +231,7 @@ def budget_of(given: str | dict[str, Any] | None) -> Budget:
 
 
 def _listed(value: str | Sequence[str]) -> list[str]:
+    """The parts between commas; Inspect splits what `-T` says there before the task sees it."""
     parts = value.split(",") if isinstance(value, str) else value
     return [str(part).strip() for part in parts if str(part).strip()]
 

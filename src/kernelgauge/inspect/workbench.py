@@ -41,6 +41,11 @@ def at_hand(templates: str | None = None, budget: dict[str, Any] | None = None) 
     return solve
 
 
+def sample_here() -> int:
+    """Which sample of its problem is under way; 0 outside of the task."""
+    return int((store().get(_HERE) or {}).get("sample", 0))
+
+
 @dataclass(frozen=True)
 class Workbench:
     """One sample of one problem, as its agent works on it."""

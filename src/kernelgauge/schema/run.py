@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from pydantic import Field
 
@@ -51,6 +52,8 @@ class Generation(Record):
     hardware: str | None = None
     """The GPU or processor that the prompt describes; None if it describes none."""
     temperature: float | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+    """What else decides a model's answers, such as `max_tokens` and `reasoning_effort`; by Inspect's names."""
     max_regenerations: int
     """How often an answer that was refused before any evaluation could be given anew; 0: none was refused."""
     prompt_digest: str

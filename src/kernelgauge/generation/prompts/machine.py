@@ -28,10 +28,13 @@ def machine(device: str, gpu_name: str | None) -> Gpu | Cpu:
     """The GPU of that name; without one the GPU found here, or for `cpu` this machine's processor.
 
     Raises:
-        UsageError: there is no data of the GPU, or none is found here.
+        UsageError: there is no data of the GPU, or none is found here, or a GPU is named and `device` is the CPU.
     """
     if gpu_name is not None:
-        return gpu_named(gpu_name)
+        named = gpu_named(gpu_name)
+        if device == "cpu":
+            raise UsageError(f"{named.name} is a GPU, and candidates are to run on the CPU: leave one of the two out")
+        return named
     if device == "cpu":
         return cpu_here()
     found = gpu()

@@ -48,7 +48,7 @@ class Asked(Record):
     device: str = "cuda"
     include_hardware: bool = False
     gpu_name: str | None = None
-    """Which GPU the hardware section describes; None: the machine at hand."""
+    """Which GPU the hardware section, if there is one, describes; None: the machine at hand."""
     templates: Path | None = None
     """A folder whose files take the place of templates of the same name."""
 
@@ -57,7 +57,7 @@ class Prompts:
     """What contestants are told about problems.
 
     Raises:
-        UsageError: unknown backend, option or GPU; a folder of templates that is not there.
+        UsageError: unknown backend, option or GPU; a GPU though candidates run on a CPU; no such folder of templates.
     """
 
     def __init__(self, asked: Asked):
@@ -111,7 +111,9 @@ def _environment(folder: Path | None) -> Environment:
 
 def _facts(asked: Asked) -> dict[str, Any]:
     backend = backend_named(asked.backend)
-    here = machine(asked.device, asked.gpu_name) if asked.include_hardware else None
+    described = asked.include_hardware or asked.gpu_name is not None  # a wrong name is no less wrong where unused
+    here = machine(asked.device, asked.gpu_name) if described else None
+    here = here if asked.include_hardware else None
     examples = {"zero_shot": list, "one_shot": lambda: [backend.example()], "few_shot": backend.examples}
     draws = dict.fromkeys(asked.protocol.inputs.variants)
     return {
