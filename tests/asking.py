@@ -42,7 +42,7 @@ def scripted(answer: Answer | str, stop: str = "stop") -> Model:
     def output(messages: list[ChatMessage], *_: Any) -> ModelOutput:
         said = answer if isinstance(answer, str) else answer(messages)
         made = ModelOutput.from_content("scripted", said, stop_reason=stop)  # type: ignore[arg-type]
-        made.usage = USAGE
+        made.usage = USAGE.model_copy()
         return made
 
     return get_model("mockllm/model", custom_outputs=output)

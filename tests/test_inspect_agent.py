@@ -16,6 +16,7 @@ from inspect_ai.agent import react
 from inspect_ai.log import EvalSample
 from inspect_ai.model import Model, ModelOutput, get_model
 
+from kernelgauge.inspect.prices import use_prices
 from kernelgauge.inspect.task import kernelbench
 from kernelgauge.inspect.tools import kernel_tools
 from kernelgauge.store.run import Run
@@ -23,17 +24,16 @@ from kernelgauge.store.run import Run
 Call = tuple[str, dict[str, Any]]
 
 
-def working(*calls: Call) -> Model:
+def working(*calls: Call, name: str = "model") -> Model:
     """A model that makes these calls one after the other, and the last again and again."""
     at = iter([*calls, *[calls[-1]] * 50])
 
     def output(*_: Any) -> ModelOutput:
-        name, arguments = next(at)
-        made = ModelOutput.for_tool_call("scripted", name, arguments)
-        made.usage = USAGE
+        made = ModelOutput.for_tool_call("scripted", *next(at))
+        made.usage = USAGE.model_copy()
         return made
 
-    return get_model("mockllm/model", custom_outputs=output)
+    return get_model(f"mockllm/{name}", custom_outputs=output)
 
 
 def messages_of_tools(sample: EvalSample) -> list[str]:
@@ -85,6 +85,26 @@ def test_evaluations_run_out_before_the_agent_does(tmp_path: Path, problem: str,
     assert verdict_in(sample)["outcome"] == "passed"
 
 
+@pytest.mark.parametrize(
+    ("budget", "calls"), [("evaluations=1,tokens=30", 3), ("evaluations=1,usd=0.3", 3), ("evaluations=1", 50)]
+)
+def test_spent_evaluations_hide_no_other_limit(
+    tmp_path: Path, problem: str, quick: str, budget: str, calls: int
+) -> None:
+    """A call costs 12 tokens, and a token a cent."""
+    use_prices("10000,10000", "mockllm/model")
+    model = working(("evaluate", {"source": WRONG}), *[("read_problem", {})] * 60)
+    sample = only(asked(model, tmp_path, problem, quick, strategy="react", budget=budget))
+    assert sample.store["spent"]["calls"] == calls
+
+
+def test_a_budget_in_dollars_needs_prices(tmp_path: Path, problem: str, quick: str) -> None:
+    model = working(("read_problem", {}), name="unpriced")
+    log = asked(model, tmp_path, problem, quick, strategy="react", budget="usd=1")
+    assert log.samples and log.samples[0].error
+    assert "the price of this model is not known" in log.samples[0].error.message
+
+
 def test_an_agent_that_never_submits_is_judged_by_the_best_it_tried(tmp_path: Path, problem: str, quick: str) -> None:
     model = working(("evaluate", {"source": RIGHT}), ("evaluate", {"source": WRONG}))
     sample = only(asked(model, tmp_path, problem, quick, strategy="react", budget="calls=4"))
@@ -115,7 +135,7 @@ def test_an_agent_that_was_interrupted_does_not_pay_twice(tmp_path: Path, proble
                 raise RuntimeError("the provider has gone")
             asked_for.append(calls[len(asked_for)])
             made = ModelOutput.for_tool_call("scripted", *asked_for[-1])
-            made.usage = USAGE
+            made.usage = USAGE.model_copy()
             return made
 
         return get_model("mockllm/model", custom_outputs=output)

@@ -28,12 +28,18 @@ from kernelgauge.schema import Attempt, Budget
 REACT = "react"
 """The name that this goes by among the strategies."""
 
-USUAL = Budget(calls=50)
-"""What an agent may spend where nothing else is said: it ends by itself only if it wants to."""
+USUAL_CALLS = 50
+"""How often an agent is asked where nothing else limits it: it ends by itself only if it wants to."""
 
 
 class _Ended(Exception):
     """The budget of the sample is spent."""
+
+
+def budget_of_agent(given: Budget) -> Budget:
+    """What an agent may spend: as said, but not without any limit on asking. Evaluations are none: it is asked on."""
+    limits = (given.calls, given.tokens, given.seconds, given.usd)
+    return given if any(limits) else given.model_copy(update={"calls": USUAL_CALLS})
 
 
 @solver
@@ -74,8 +80,8 @@ def paid() -> Agent:
 
     async def execute(state: AgentState, tools: list[Tool]) -> AgentState:
         bench = workbench()
-        # Evaluations have run out for the tools only: the agent is to submit what it has.
-        if bench.ended() not in (None, "evaluations"):
+        # Where evaluations have run out, they have for the tools only: the agent is to submit what it has.
+        if bench.ended(aside="evaluations"):
             raise _Ended
         before = bench.before
         if before is not None and before.output:

@@ -1,10 +1,23 @@
-"""What a call cost: tokens and dollars as Inspect counts them, seconds of the model."""
+"""What a call cost: tokens and dollars as Inspect counts them, seconds of the model; and when that is enough."""
 
 from __future__ import annotations
 
 from inspect_ai.model import ModelOutput
 
-from kernelgauge.schema import Spent
+from kernelgauge.errors import UsageError
+from kernelgauge.inspect.ledger import UNPRICED
+from kernelgauge.schema import Budget, Spent
+
+
+def limit_reached(budget: Budget, spent: Spent, aside: str | None = None) -> str | None:
+    """Which limit of a sample's budget is reached, as `Budget.ended_by` says.
+
+    Raises:
+        UsageError: it is in dollars, and what was asked for has no known price: it would never be reached.
+    """
+    if budget.usd is not None and spent.calls and spent.usd is None:
+        raise UsageError(UNPRICED)
+    return budget.ended_by(spent, aside)
 
 
 def spent_on(output: ModelOutput, seconds: float) -> Spent:

@@ -18,15 +18,14 @@ from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser,
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect, span
 
-from kernelgauge.errors import UsageError
 from kernelgauge.generation.extraction import Extracted, extract
 from kernelgauge.generation.ideas import ideas_in
 from kernelgauge.generation.prompts.conversation import conversation
 from kernelgauge.generation.prompts.prompt import Templates
 from kernelgauge.generation.screening import refusal
-from kernelgauge.inspect.cost import spent_on
+from kernelgauge.inspect.cost import limit_reached, spent_on
 from kernelgauge.inspect.judge import Judge, judge_of
-from kernelgauge.inspect.ledger import UNPRICED, OutOfBudget
+from kernelgauge.inspect.ledger import OutOfBudget
 from kernelgauge.inspect.scorer import CHOSEN, NOT_ASKED, cut_off, same_problem, setting_in, verdict_of
 from kernelgauge.inspect.ticket import Verdict
 from kernelgauge.inspect.verdict_text import explained
@@ -120,9 +119,7 @@ class Conduct:
 
     def _plan(self, strategy: Strategy, budget: Budget) -> list[Step]:
         spent = total(self.history)
-        if budget.usd is not None and spent.calls and spent.usd is None:
-            raise UsageError(UNPRICED)
-        if any(attempt.last for attempt in self.history) or budget.ended_by(spent):
+        if any(attempt.last for attempt in self.history) or limit_reached(budget, spent):
             return []
         return list(strategy.plan(self.history))[: budget.steps(spent)]
 

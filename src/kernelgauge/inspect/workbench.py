@@ -16,6 +16,7 @@ from inspect_ai.util import Store, store
 
 from kernelgauge.generation.extraction import extract
 from kernelgauge.generation.prompts.prompt import Templates
+from kernelgauge.inspect.cost import limit_reached
 from kernelgauge.inspect.judge import Judge, judge_of
 from kernelgauge.inspect.scorer import CHOSEN, verdict_of
 from kernelgauge.inspect.setting import Setting
@@ -64,9 +65,9 @@ class Workbench:
         held: dict[str, Any] | None = self.held.get(_BEST)
         return held["source"] if held else None
 
-    def ended(self) -> str | None:
-        """Which limit of the budget is reached."""
-        return self.budget.ended_by(self.spent)
+    def ended(self, aside: str | None = None) -> str | None:
+        """Which limit of the budget is reached, one aside. Raises UsageError if it is in dollars without a price."""
+        return limit_reached(self.budget, self.spent, aside)
 
     @property
     def before(self) -> Attempt | None:
