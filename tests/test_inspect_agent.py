@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 
-from asking import RIGHT, USAGE, WRONG, asked, close_judges, fenced, only, score_of, verdict_in
+from asking import RIGHT, USAGE, WRONG, asked, close_judges, fenced, only, score_of, scripted, verdict_in
 from inspect_ai import eval
 from inspect_ai.agent import react
 from inspect_ai.log import EvalSample
@@ -118,6 +118,66 @@ def test_the_budget_of_the_run_ends_agents_too(tmp_path: Path, problem: str, qui
     model = working(("evaluate", {"source": RIGHT}), ("read_problem", {}))
     sample = only(asked(model, tmp_path, problem, quick, strategy="react", budget_tokens=30))
     assert sample.store["spent"]["calls"] == 3 and verdict_in(sample)["outcome"] == "passed"
+
+
+def test_an_agent_that_the_budget_of_the_run_ended_goes_on_with_a_larger_one(
+    tmp_path: Path, problem: str, quick: str
+) -> None:
+    """Three calls are paid for; with more money the fourth is the first that is asked."""
+    calls: list[Call] = [
+        ("evaluate", {"source": WRONG}),
+        *[("read_problem", {})] * 2,
+        ("evaluate", {"source": RIGHT}),
+        ("submit", {"answer": RIGHT}),
+    ]
+    out = tmp_path / "run"
+
+    def run(budget: int, *left: Call) -> EvalSample:
+        task = {"strategy": "react", "out": str(out), "budget_tokens": budget}
+        sample = only(asked(working(*left), tmp_path / "logs", problem, quick, **task))
+        close_judges()
+        return sample
+
+    first = run(30, *calls)
+    assert verdict_in(first)["outcome"] == "wrong_value" and first.store["spent"]["calls"] == 3
+    second = run(30, ("submit", {"answer": "asked in spite of the budget"}))
+    assert second.store["restored"] and verdict_in(second)["outcome"] == "wrong_value"
+    third = run(1000, *calls[3:])
+    assert verdict_in(third)["outcome"] == "passed" and third.store["spent"]["calls"] == 5
+    assert [record.outcome.value for record in Run.read(out).evaluations()] == ["wrong_value", "passed"]
+    fourth = run(1000, ("submit", {"answer": "asked though it had submitted"}))
+    assert fourth.store["restored"] and verdict_in(fourth)["outcome"] == "passed"
+
+
+def test_an_agent_that_had_nothing_when_the_money_ended_has_no_score(
+    tmp_path: Path, problem: str, quick: str
+) -> None:
+    out = tmp_path / "run"
+    task = {"strategy": "react", "out": str(out), "budget_tokens": 20}
+    sample = only(asked(working(("read_problem", {})), tmp_path / "logs", problem, quick, **task))
+    assert score_of(sample).reason == "out_of_budget" and not Run.read(out).done()
+
+
+def test_what_an_agent_only_says_is_its_answer_where_it_submits_nothing(
+    tmp_path: Path, problem: str, quick: str
+) -> None:
+    answers = iter([fenced(WRONG), f"This is it.\n{fenced(RIGHT)}", "I am done.", "Really."])
+    sample = only(
+        asked(scripted(lambda _: next(answers)), tmp_path, problem, quick, strategy="react", budget="calls=4")
+    )
+    assert score_of(sample).answer == RIGHT and verdict_in(sample)["outcome"] == "passed"
+
+
+def test_what_ends_at_the_length_of_the_context_gives_what_there_is(tmp_path: Path, problem: str, quick: str) -> None:
+    said = [
+        ModelOutput.for_tool_call("scripted", "evaluate", {"source": RIGHT}),
+        ModelOutput.from_content("scripted", "And so on", stop_reason="model_length"),
+    ]
+    for output in said:
+        output.usage = USAGE.model_copy()
+    model = get_model("mockllm/model", custom_outputs=said)
+    sample = only(asked(model, tmp_path, problem, quick, strategy="react"))
+    assert score_of(sample).answer == RIGHT and verdict_in(sample)["outcome"] == "passed"
 
 
 def test_an_agent_that_was_interrupted_does_not_pay_twice(tmp_path: Path, problem: str, quick: str) -> None:

@@ -22,7 +22,7 @@ from kernelgauge.inspect.ledger import OutOfBudget
 from kernelgauge.inspect.scorer import NOT_ASKED, same_problem, setting_in
 from kernelgauge.inspect.solver import restored
 from kernelgauge.inspect.tools import kernel_tools
-from kernelgauge.inspect.workbench import Workbench, workbench
+from kernelgauge.inspect.workbench import SUBMIT, Workbench, workbench
 from kernelgauge.schema import Attempt, Budget
 
 REACT = "react"
@@ -50,25 +50,32 @@ def working_agent(templates: str | None = None) -> Solver:
         prompt=AgentPrompt(instructions=instructions, assistant_prompt=None, handoff_prompt=None),
         tools=kernel_tools(),
         model=paid(),
-        submit=AgentSubmit(description="Submit the complete file that defines ModelNew.", answer_only=True),
+        submit=AgentSubmit(
+            name=SUBMIT, description="Submit the complete file that defines ModelNew.", answer_only=True
+        ),
     )
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         judge = judge_of(setting_in(state))
         await anyio.to_thread.run_sync(judge.open, str(state.model))
-        if known := judge.answered(state.metadata["problem"], state.epoch - 1):
-            return restored(state, *known)
-        if await anyio.to_thread.run_sync(judge.misfit, same_problem(judge, state), False):
+        bench = workbench()
+        if known := judge.answered(bench.problem.key, bench.sample):
+            if judge.ledger.exhausted or bench.finished:
+                return restored(state, *known)
+        elif await anyio.to_thread.run_sync(judge.misfit, same_problem(judge, state), False):
             return state
         try:
             ended = await run(working, state.messages)
             state.messages, state.output = ended.messages, ended.output
-        except (_Ended, OutOfBudget):
-            bench = workbench()
-            state.store.set(NOT_ASKED, not bench.spent.calls)
-            best = f"```python\n{bench.best}```" if bench.best else "The budget was spent before an answer was given."
-            state.output = ModelOutput.from_content(str(state.model), best)
-            state.messages.append(state.output.message)
+            if bench.submitted:
+                return state
+        except _Ended:
+            pass
+        except OutOfBudget:
+            state.store.set(NOT_ASKED, bench.best is None)
+        best = f"```python\n{bench.best}```" if bench.best else "It ended before an answer was given."
+        state.output = ModelOutput.from_content(str(state.model), best)
+        state.messages.append(state.output.message)
         return state
 
     return solve
@@ -89,6 +96,7 @@ def paid() -> Agent:
             await bench.note(before)
         else:
             output = await _asked(bench, state, tools)
+        bench.hear(output)
         state.output = output
         state.messages.append(output.message)
         return state

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolError
 from inspect_ai.util import Store, store
@@ -18,15 +19,20 @@ from kernelgauge.generation.extraction import extract
 from kernelgauge.generation.prompts.prompt import Templates
 from kernelgauge.inspect.cost import limit_reached
 from kernelgauge.inspect.judge import Judge, judge_of
-from kernelgauge.inspect.scorer import CHOSEN, verdict_of
+from kernelgauge.inspect.scorer import CHOSEN, cut_off, verdict_of
 from kernelgauge.inspect.setting import Setting
 from kernelgauge.inspect.solver import ATTEMPTS, in_short
-from kernelgauge.schema import Attempt, Budget, Evaluation, Problem, Spent
+from kernelgauge.schema import Attempt, Budget, Evaluation, Problem, Spent, total
 from kernelgauge.search.fitness import fitness
 
 _HERE = "kernelgauge_workbench"
 _BEST = "kernelgauge_best"
+_SAID = "kernelgauge_said"
+_SUBMITTED = "kernelgauge_submitted"
 SPENT = "spent"
+
+SUBMIT = "submit"
+"""The tool that ends an agent's work."""
 
 
 @solver
@@ -61,9 +67,32 @@ class Workbench:
 
     @property
     def best(self) -> str | None:
-        """The source of the best candidate that was judged; None if none was."""
-        held: dict[str, Any] | None = self.held.get(_BEST)
-        return held["source"] if held else None
+        """The source of the best candidate that was judged, else of the last that was only said; None if none was."""
+        held: dict[str, Any] = self.held.get(_BEST) or {"source": self.held.get(_SAID)}
+        source: str | None = held["source"]
+        return source
+
+    @property
+    def submitted(self) -> bool:
+        """Whether the agent's last words were that it submits."""
+        return bool(self.held.get(_SUBMITTED))
+
+    @property
+    def finished(self) -> bool:
+        """Whether this sample is, as far as the run folder knows it: what the run's budget ended is not."""
+        kept = sorted(self.judge.ledger.kept(self.problem, self.sample).items())
+        said = [attempt.output for _, attempt in kept if attempt.output]
+        if not said or _submits(ModelOutput.model_validate_json(said[-1])):
+            return True
+        spent = total(attempt for _, attempt in kept)
+        return limit_reached(self.budget, spent, aside="evaluations") is not None
+
+    def hear(self, output: ModelOutput) -> None:
+        """What the agent said: it may hold a candidate, or be its last words."""
+        self.held.set(_SUBMITTED, _submits(output))
+        found = extract(output.completion, cut_off(output))
+        if found.whole:
+            self.held.set(_SAID, found.source)
 
     def ended(self, aside: str | None = None) -> str | None:
         """Which limit of the budget is reached, one aside. Raises UsageError if it is in dollars without a price."""
@@ -107,6 +136,11 @@ class Workbench:
         reached = list(fitness(attempt))
         if reached > self.held.get(_BEST, {"fitness": []})["fitness"]:
             self.held.set(_BEST, {"fitness": reached, "source": attempt.source})
+
+
+def _submits(output: ModelOutput) -> bool:
+    calls = output.message.tool_calls if output.choices else None
+    return any(call.function == SUBMIT for call in calls or ())
 
 
 def workbench() -> Workbench:
