@@ -36,7 +36,7 @@ def fenced(source: str) -> str:
     return f"```python\n{source}```"
 
 
-def scripted(answer: Answer | str, stop: str = "stop") -> Model:
+def scripted(answer: Answer | str, stop: str = "stop", name: str = "model") -> Model:
     """A model that answers with what a function makes of the conversation."""
 
     def output(messages: list[ChatMessage], *_: Any) -> ModelOutput:
@@ -45,7 +45,7 @@ def scripted(answer: Answer | str, stop: str = "stop") -> Model:
         made.usage = USAGE.model_copy()
         return made
 
-    return get_model("mockllm/model", custom_outputs=output)
+    return get_model(f"mockllm/{name}", custom_outputs=output)
 
 
 def asked(model: Model | str, folder: Path, problems: str, quick: str, *, epochs: Any = 1, **task: Any) -> EvalLog:

@@ -262,6 +262,28 @@ def test_the_budget_of_the_run_stops_it_and_a_larger_one_goes_on(
     assert "out_of_budget" not in run() and len(calls) == 8
 
 
+def test_what_was_paid_before_its_price_was_known_is_priced(tmp_path: Path, problem: str, quick: str) -> None:
+    """A call costs 12 tokens, and a token a cent."""
+    out = tmp_path / "run"
+    model = scripted(fenced(WRONG), name="priced-later")
+    first = only(asked(model, tmp_path / "logs", problem, quick, strategy="refine,turns=2", out=str(out)))
+    assert first.store["spent"]["usd"] is None and Run.read(out).spent().usd is None
+    close_judges()
+    use_prices("10000,10000", "mockllm/priced-later")
+    only(asked(model, tmp_path / "logs", problem, quick, strategy="refine,turns=2", out=str(out), budget_usd=1))
+    spent = Run.read(out).spent()
+    assert (spent.calls, spent.usd) == (2, pytest.approx(0.24))
+
+
+def test_a_paid_answer_is_kept_though_its_price_is_not_known(tmp_path: Path, problem: str, quick: str) -> None:
+    out = tmp_path / "run"
+    model = scripted(fenced(RIGHT), name="without-a-price")
+    log = asked(model, tmp_path / "logs", problem, quick, out=str(out), budget_usd=1)
+    assert log.samples and log.samples[0].error
+    assert "the price of this model is not known" in log.samples[0].error.message
+    assert [record.attempt.answer for record in Run.read(out).attempts()] == [fenced(RIGHT)]
+
+
 def test_a_search_that_ran_out_of_money_gives_its_best_and_goes_on_later(
     tmp_path: Path, problem: str, quick: str
 ) -> None:

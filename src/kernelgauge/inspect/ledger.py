@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from kernelgauge.errors import UsageError
+from kernelgauge.inspect.prices import priced
 from kernelgauge.schema import Attempt, AttemptRecord, Problem, Spent
 
 if TYPE_CHECKING:
@@ -48,12 +49,21 @@ class Ledger:
         self._lock = threading.Lock()
 
     def attach(self, run: Run) -> None:
-        """Keep attempts in this folder, and know those that it holds."""
+        """Keep attempts in this folder, and know those that it holds.
+
+        Raises:
+            UsageError: the budget is in dollars, and what was paid for before has no known price.
+        """
         self._run, self.spent = run, Spent()
         self._kept.clear()
         for record in run.attempts():
+            attempt = record.attempt
+            spent = priced(attempt.spent, run.header.contestant)
+            if spent != attempt.spent:  # reports read it there too
+                record = record.model_copy(update={"attempt": attempt.model_copy(update={"spent": spent})})
+                run.append_attempt(record)
             self._kept.setdefault((record.problem, record.sample), {})[record.number] = record
-            self._count(record.attempt.spent)
+            self._count(spent)
 
     def detach(self) -> None:
         """The folder is closed."""
@@ -65,13 +75,28 @@ class Ledger:
         return {number: record.attempt for number, record in known.items() if record.problem_digest == problem.digest}
 
     def keep(self, problem: Problem, sample: int, number: int, attempt: Attempt, cost: Spent) -> None:
-        """Write an attempt down as far as it is known. Raises StoreError.
+        """Write an attempt down as far as it is known, then count what it cost: whatever that says, it is paid for.
 
         Args:
             cost: what has been spent on it since it was written down before.
+
+        Raises:
+            StoreError: it cannot be written.
+            UsageError: the budget is in dollars, and the cost has no known price.
         """
-        with self._lock:
-            self._count(cost)
+        try:
+            self._write(problem, sample, number, attempt)
+        finally:
+            with self._lock:
+                self._count(cost)
+
+    def add(self, problem: Problem, sample: int, attempt: Attempt) -> None:
+        """Write an attempt down after all others of its sample. Raises StoreError."""
+        self.keep(
+            problem, sample, max(self._kept.get((problem.key, sample), {}), default=-1) + 1, attempt, attempt.spent
+        )
+
+    def _write(self, problem: Problem, sample: int, number: int, attempt: Attempt) -> None:
         if self._run is None:
             return
         record = AttemptRecord(
@@ -80,12 +105,6 @@ class Ledger:
         self._run.append_attempt(record)
         with self._lock:
             self._kept.setdefault((problem.key, sample), {})[number] = record
-
-    def add(self, problem: Problem, sample: int, attempt: Attempt) -> None:
-        """Write an attempt down after all others of its sample. Raises StoreError."""
-        self.keep(
-            problem, sample, max(self._kept.get((problem.key, sample), {}), default=-1) + 1, attempt, attempt.spent
-        )
 
     @asynccontextmanager
     async def call(self) -> AsyncIterator[None]:
