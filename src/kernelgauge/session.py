@@ -197,9 +197,11 @@ class Session:
     def counted(self, skip: NoCandidate, sizes: Sizes, device: str, protocol: Protocol) -> NoCandidate:
         """With what is known of the problem: a weak one does not count for those without an answer either."""
         problem = load_problem(skip.problem, sizes=sizes_within(skip.problem, sizes))
-        lease = self.leases.shared if device == "cpu" else self.leases.exclusive
-        with lease(device):
-            trivial = self.supervisor.trivial(problem, protocol, device, self.environment)
+        trivial = self.supervisor.trivial_known(problem, protocol, device, self.environment)
+        if trivial is None:
+            lease = self.leases.shared if device == "cpu" else self.leases.exclusive
+            with lease(device):
+                trivial = self.supervisor.trivial(problem, protocol, device, self.environment)
         return skip.model_copy(update={"counts": not trivial or protocol.score.weak_problems == "counted"})
 
     def close(self) -> None:

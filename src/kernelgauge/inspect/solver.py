@@ -26,7 +26,8 @@ from kernelgauge.generation.screening import refusal
 from kernelgauge.inspect.cost import limit_reached, spent_on
 from kernelgauge.inspect.judge import Judge, judge_of
 from kernelgauge.inspect.ledger import OutOfBudget
-from kernelgauge.inspect.scorer import CHOSEN, NOT_ASKED, cut_off, same_problem, setting_in, verdict_of
+from kernelgauge.inspect.scorer import CHOSEN, NOT_ASKED, cut_off, profile_of, same_problem, setting_in, verdict_of
+from kernelgauge.inspect.threads import on_disk
 from kernelgauge.inspect.ticket import Verdict
 from kernelgauge.inspect.verdict_text import explained
 from kernelgauge.schema import Attempt, Budget, Evaluation, Problem, RuleSetName, Spent, Step, total
@@ -192,7 +193,7 @@ class Conduct:
         if not attempt.passed or attempt.profile or attempt.source is None:
             return
         started = time.monotonic()
-        text = await anyio.to_thread.run_sync(self.judge.profile, self.problem, attempt.source, number)
+        text = await profile_of(self.judge, self.problem, attempt.source, number)
         cost = Spent(seconds=time.monotonic() - started)
         self.history[number] = await self._changed(number, attempt, cost, profile=text)
 
@@ -204,7 +205,7 @@ class Conduct:
     async def _keep(self, number: int, attempt: Attempt, cost: Spent) -> None:
         # Whatever ends the sample now, the answer has been paid for.
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self.judge.ledger.keep, self.problem, self.number, number, attempt, cost)
+            await on_disk(self.judge.ledger.keep, self.problem, self.number, number, attempt, cost)
 
     def _messages(self, number: int, step: Step) -> list[ChatMessage]:
         """What the contestant is told at a step. Our own contestants know by the first message's metadata where."""

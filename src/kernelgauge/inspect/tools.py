@@ -14,6 +14,7 @@ from inspect_ai.tool import Tool, ToolError, tool
 from kernelgauge.errors import KernelgaugeError
 from kernelgauge.generation.extraction import extract
 from kernelgauge.generation.feedback.verdict import facts
+from kernelgauge.inspect.scorer import profile_of
 from kernelgauge.inspect.workbench import Workbench, workbench
 from kernelgauge.schema import Attempt, Spent
 
@@ -66,7 +67,7 @@ def profile() -> Tool:
         if attempt is None or (attempt.source, bool(attempt.profile)) != (file, True):
             await anyio.to_thread.run_sync(bench.judge.open, bench.contestant)
             started = time.monotonic()
-            said = await anyio.to_thread.run_sync(bench.judge.profile, bench.problem, file, bench.sample)
+            said = await profile_of(bench.judge, bench.problem, file, bench.sample)
             spent = Spent(evaluations=1, seconds=time.monotonic() - started)
             attempt = Attempt(answer=source, source=file, profile=said, spent=spent)
         await bench.note(attempt)

@@ -22,6 +22,7 @@ from kernelgauge.inspect.judge import Judge, judge_of
 from kernelgauge.inspect.scorer import CHOSEN, cut_off, verdict_of
 from kernelgauge.inspect.setting import Setting
 from kernelgauge.inspect.solver import ATTEMPTS, in_short
+from kernelgauge.inspect.threads import on_disk
 from kernelgauge.schema import Attempt, Budget, Evaluation, Problem, Spent, total
 from kernelgauge.search.fitness import fitness
 
@@ -112,7 +113,7 @@ class Workbench:
             return
         ledger = self.judge.ledger
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(ledger.add, self.problem, self.sample, attempt)
+            await on_disk(ledger.add, self.problem, self.sample, attempt)
 
     async def evaluate(self, text: str) -> Attempt:
         """Judge a candidate that an agent has written, in or out of a code block."""
