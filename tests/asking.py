@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from inspect_ai import eval
-from inspect_ai.log import EvalLog, EvalSample
+from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 from inspect_ai.model import ChatMessage, Model, ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import Score
 
@@ -62,6 +62,11 @@ def only(log: EvalLog) -> EvalSample:
     assert log.status == "success", log.error
     assert log.samples is not None and len(log.samples) == 1
     return log.samples[0]
+
+
+def whole(log: EvalLog) -> EvalSample:
+    """The sample with all of its texts, as the viewer reads it."""
+    return only(read_eval_log(log.location, resolve_attachments=True))
 
 
 def score_of(sample: EvalSample) -> Score:

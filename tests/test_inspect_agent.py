@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,15 +12,18 @@ import pytest
 
 pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 
-from asking import RIGHT, USAGE, WRONG, asked, close_judges, fenced, only, score_of, scripted, verdict_in
+from asking import RIGHT, USAGE, WRONG, asked, close_judges, fenced, only, score_of, scripted, verdict_in, whole
 from inspect_ai import eval
 from inspect_ai.agent import react
 from inspect_ai.log import EvalSample
 from inspect_ai.model import Model, ModelOutput, get_model
 
+from kernelgauge.errors import MachineError
+from kernelgauge.inspect.judge import Judge
 from kernelgauge.inspect.prices import use_prices
 from kernelgauge.inspect.task import kernelbench
 from kernelgauge.inspect.tools import kernel_tools
+from kernelgauge.session import default_session
 from kernelgauge.store.run import Run
 
 Call = tuple[str, dict[str, Any]]
@@ -49,7 +54,8 @@ def test_an_agent_reads_evaluates_profiles_and_submits(tmp_path: Path, problem: 
         ("profile", {"source": RIGHT}),
         ("submit", {"answer": RIGHT}),
     )
-    sample = only(asked(model, tmp_path / "logs", problem, quick, strategy="react", out=str(out)))
+    log = asked(model, tmp_path / "logs", problem, quick, strategy="react", out=str(out))
+    sample = only(log)
     read, wrong, right, profiled = messages_of_tools(sample)[:4]
     assert "torch.relu(x) * 2 + 1" in read
     assert "Verdict: wrong_value" in wrong and "plus 1" in wrong
@@ -57,7 +63,13 @@ def test_an_agent_reads_evaluates_profiles_and_submits(tmp_path: Path, problem: 
     assert "aten::clamp" in profiled
     assert verdict_in(sample)["outcome"] == "passed"
     spent = sample.store["spent"]
-    assert (spent["calls"], spent["evaluations"], spent["tokens_read"]) == (5, 3, 35)
+    assert (spent["calls"], spent["evaluations"], spent["tokens_read"]) == (5, 2, 35), "a profile is no evaluation"
+    shown = [
+        str(event.data) for event in whole(log).events if event.event == "info" and event.source == "kernelgauge"
+    ]
+    assert ["**wrong_value**" in shown[0], "**passed**" in shown[1]] == [True, True] and "### Checked calls" in shown[
+        1
+    ]
     kept = Run.read(out).attempts()
     seen = [record.attempt.evaluation for record in kept if record.attempt.passed]
     (record,) = Run.read(out).evaluations()
@@ -76,12 +88,14 @@ def test_evaluations_run_out_before_the_agent_does(tmp_path: Path, problem: str,
     model = working(
         ("evaluate", {"source": WRONG}),
         ("evaluate", {"source": RIGHT}),
+        ("profile", {"source": RIGHT}),
         ("submit", {"answer": RIGHT}),
     )
     sample = only(asked(model, tmp_path, problem, quick, strategy="react", budget="evaluations=1,calls=9"))
-    first, second = (message for message in sample.messages if message.role == "tool")
-    assert "Evaluations and profiles left: 0" in first.text
+    first, second, third = (message for message in sample.messages if message.role == "tool")
+    assert "Evaluations left: 0" in first.text
     assert second.error is not None and "Submit your best file now" in second.error.message
+    assert "aten::clamp" in third.text
     assert verdict_in(sample)["outcome"] == "passed"
 
 
@@ -200,7 +214,7 @@ def test_an_agent_that_was_interrupted_does_not_pay_twice(tmp_path: Path, proble
 
         return get_model("mockllm/model", custom_outputs=output)
 
-    task = {"strategy": "react", "out": str(out), "budget": "calls=4,evaluations=3"}
+    task = {"strategy": "react", "out": str(out), "budget": "calls=4,evaluations=2"}
     log = asked(model(3), tmp_path / "logs", problem, quick, **task)
     assert log.status == "error" and len(asked_for) == 3
     first = {record.number: record.attempt for record in Run.read(out).attempts()}
@@ -208,9 +222,61 @@ def test_an_agent_that_was_interrupted_does_not_pay_twice(tmp_path: Path, proble
     sample = only(asked(model(4), tmp_path / "logs", problem, quick, **task))
     assert asked_for == calls and verdict_in(sample)["outcome"] == "passed"
     spent = sample.store["spent"]
-    assert (spent["calls"], spent["evaluations"]) == (4, 3)
+    assert (spent["calls"], spent["evaluations"]) == (4, 2)
     again = {record.number: record.attempt for record in Run.read(out).attempts()}
     assert len(first) == 6 and {number: again[number] for number in first} == first and len(again) == 7
+
+
+def test_what_the_machine_did_wrong_is_tried_again_where_it_happened(
+    tmp_path: Path, problem: str, quick: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise MachineError("the machine has failed")
+
+    out = tmp_path / "run"
+    task = {"strategy": "react", "out": str(out), "budget": "calls=3"}
+    calls: list[Call] = [
+        ("evaluate", {"source": WRONG}),
+        ("evaluate", {"source": RIGHT}),
+        ("submit", {"answer": RIGHT}),
+    ]
+    with monkeypatch.context() as patch:
+        patch.setattr(Judge, "settle", fail)
+        log = asked(working(*calls), tmp_path / "logs", problem, quick, **task)
+    assert log.samples and log.samples[0].error and "the machine has failed" in log.samples[0].error.message
+    close_judges()
+    sample = only(asked(working(*calls[1:]), tmp_path / "logs", problem, quick, **task))
+    assert [bool(each["output"]) for each in sample.store["attempts"]] == [True, False, True, False, True]
+    assert "wrong_value" in messages_of_tools(sample)[0] and verdict_in(sample)["outcome"] == "passed"
+
+
+def test_waiting_for_the_device_is_no_time_spent_on_a_profile(tmp_path: Path, problem: str, quick: str) -> None:
+    lease, asked_for = threading.Event(), threading.Event()
+    waited, began = 5.0, [0.0]
+
+    def hold() -> None:
+        with default_session().leases.exclusive("cpu"):
+            lease.set()
+            asked_for.wait(60)
+            time.sleep(waited)
+
+    def output(*_: Any) -> ModelOutput:
+        call = ("submit", {"answer": "none"}) if asked_for.is_set() else ("profile", {"source": RIGHT})
+        if not asked_for.is_set():
+            began[0] = time.monotonic()
+        asked_for.set()
+        made = ModelOutput.for_tool_call("scripted", *call)
+        made.usage = USAGE.model_copy()
+        return made
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    lease.wait(60)
+    model = get_model("mockllm/model", custom_outputs=output)
+    sample = only(asked(model, tmp_path, problem, quick, strategy="react"))
+    passed = time.monotonic() - began[0]
+    holder.join()
+    assert 0 < sample.store["spent"]["seconds"] <= passed - waited
 
 
 def test_the_tools_work_in_an_agent_of_one_s_own(tmp_path: Path, problem: str, quick: str) -> None:

@@ -29,17 +29,20 @@ from asking import (
     score_of,
     scripted,
     verdict_in,
+    whole,
 )
 from inspect_ai import eval
-from inspect_ai.log import EvalLog, EvalSample, read_eval_log
+from inspect_ai.log import EvalSample, read_eval_log
 from inspect_ai.model import ChatMessage, ModelOutput, ModelUsage, get_model
 from inspect_ai.solver import Solver, solver
 
+from kernelgauge.errors import MachineError
 from kernelgauge.generation.prompts.prompt import Templates
 from kernelgauge.inspect.prices import use_prices
 from kernelgauge.inspect.solver import Screen, driven
 from kernelgauge.inspect.task import kernelbench
 from kernelgauge.schema import Attempt, Step
+from kernelgauge.session import Session
 from kernelgauge.store.run import Run
 
 RAISES = RIGHT.replace("return x", "return x.nope()")
@@ -97,11 +100,6 @@ def test_every_strategy_replays_from_its_log_and_from_its_run_folder(
         assert short[0] == short[1]
 
 
-def whole(log: EvalLog) -> EvalSample:
-    """The sample with all of its texts, as the viewer reads it."""
-    return only(read_eval_log(log.location, resolve_attachments=True))
-
-
 def test_the_viewer_shows_a_verdict_for_each_attempt(tmp_path: Path, problem: str, quick: str) -> None:
     model = by_turn(fenced(WRONG), "No.", fenced(RIGHT))
     sample = whole(asked(model, tmp_path, problem, quick, strategy="refine,turns=3"))
@@ -136,6 +134,25 @@ def test_the_profile_is_told_where_it_is_asked_for(tmp_path: Path, problem: str,
     assert "aten::clamp" in first.attempt.profile
     last = [event for event in sample.events if event.event == "model"][-1]
     assert "aten::clamp" in last.input[-1].text and "Where its time goes" in last.input[-1].text
+
+
+def test_a_profile_that_the_machine_failed_at_is_made_another_time(
+    tmp_path: Path, problem: str, quick: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise MachineError("the machine has failed")
+
+    task = {"strategy": "refine,turns=2,feedback=G+E+P", "out": str(tmp_path / "run")}
+    model = by_turn(fenced(RIGHT), fenced(WRONG))
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "profile", fail)
+        log = asked(model, tmp_path / "logs", problem, quick, **task)
+    assert log.samples and log.samples[0].error and "the machine has failed" in log.samples[0].error.message
+    (kept,) = Run.read(tmp_path / "run").attempts()
+    assert kept.attempt.passed and not kept.attempt.profile
+    close_judges()
+    sample = only(asked(model, tmp_path / "logs", problem, quick, **task))
+    assert "aten::clamp" in attempts_of(sample)[0]["profile"] and sample.store["spent"]["calls"] == 2
 
 
 def test_what_cannot_run_here_is_told_as_a_refusal(tmp_path: Path, problem: str, quick: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
@@ -140,7 +141,9 @@ class Session:
         _check_backend(problem, candidate.backend if candidate else "torch", device)
         profiler = Profiler(self._zygote, self.supervisor.build, device, self.environment, counters, sealed)
         with self.leases.exclusive(device), self.memory.capped(device):
-            return profiler.profile(problem, candidate)
+            started = time.monotonic()
+            found = profiler.profile(problem, candidate)
+            return found.model_copy(update={"seconds": time.monotonic() - started})
 
     def describe(self, problem: Problem) -> dict[str, Any]:
         """Names, shapes, FLOPs and bytes of a problem, without its memory. Raises ProblemError if its code fails."""

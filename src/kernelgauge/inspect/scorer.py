@@ -20,7 +20,7 @@ from kernelgauge.inspect.setting import Setting
 from kernelgauge.inspect.threads import at_device
 from kernelgauge.inspect.ticket import Ticket, Verdict
 from kernelgauge.inspect.verdict_text import explained
-from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, TooLarge
+from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, Spent, TooLarge
 
 THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
 """The values of p that are always reported."""
@@ -140,10 +140,14 @@ async def verdict_of(
         return await at_device(judge.settle, ticket)
 
 
-async def profile_of(judge: Judge, problem: Problem, source: str | None, sample: int) -> str:
-    """Where a candidate's time goes, as `Judge.profile` says it; it takes a place like those that are judged."""
+async def profile_of(judge: Judge, problem: Problem, source: str | None, turn: int) -> tuple[str, Spent]:
+    """Where a candidate's time goes, as `Judge.profile` says it, and what that cost: no evaluation, but seconds.
+
+    It takes a place like those that are judged.
+    """
     async with concurrency("evaluations", PLACES):
-        return await at_device(judge.profile, problem, source, sample)
+        text, seconds = await at_device(judge.profile, problem, source, turn)
+        return text, Spent(seconds=seconds)
 
 
 async def _done(judge: Judge, ticket: Ticket) -> None:

@@ -192,9 +192,7 @@ class Conduct:
         attempt = self.history[number]
         if not attempt.passed or attempt.profile or attempt.source is None:
             return
-        started = time.monotonic()
-        text = await profile_of(self.judge, self.problem, attempt.source, number)
-        cost = Spent(seconds=time.monotonic() - started)
+        text, cost = await profile_of(self.judge, self.problem, attempt.source, number)
         self.history[number] = await self._changed(number, attempt, cost, profile=text)
 
     async def _changed(self, number: int, attempt: Attempt, cost: Spent, **news: object) -> Attempt:

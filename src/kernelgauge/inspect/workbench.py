@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from inspect_ai.log import transcript
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolError
@@ -23,6 +24,7 @@ from kernelgauge.inspect.scorer import CHOSEN, cut_off, verdict_of
 from kernelgauge.inspect.setting import Setting
 from kernelgauge.inspect.solver import ATTEMPTS, in_short
 from kernelgauge.inspect.threads import on_disk
+from kernelgauge.inspect.verdict_text import explained
 from kernelgauge.schema import Attempt, Budget, Evaluation, Problem, Spent, total
 from kernelgauge.search.fitness import fitness
 
@@ -116,7 +118,24 @@ class Workbench:
             await on_disk(ledger.add, self.problem, self.sample, attempt)
 
     async def evaluate(self, text: str) -> Attempt:
-        """Judge a candidate that an agent has written, in or out of a code block."""
+        """Judge a candidate that an agent has written, in or out of a code block, unless it was before.
+
+        Raises:
+            KernelgaugeError: the machine failed, or the problem's own code. That is an error of the sample, and it
+                goes on from here another time: no numbers shift.
+        """
+        before = self.before
+        if before is not None and before.answer == text and (before.evaluation or before.refusal):
+            attempt = before
+        else:
+            attempt = await self._judged(text)
+        if attempt.evaluation is not None:
+            transcript().info(explained(attempt.evaluation), source="kernelgauge")
+        await self.note(attempt)
+        self._keep_best(attempt)
+        return attempt
+
+    async def _judged(self, text: str) -> Attempt:
         found = extract(text)
         attempt = Attempt(answer=text, source=found.source, refusal=found.notes[0] if found.source is None else "")
         if found.source is not None:
@@ -126,8 +145,6 @@ class Workbench:
                 attempt = attempt.model_copy(update={"evaluation": verdict, "spent": spent})
             else:
                 attempt = attempt.model_copy(update={"refusal": verdict.reason})
-        await self.note(attempt)
-        self._keep_best(attempt)
         return attempt
 
     def _keep_best(self, attempt: Attempt) -> None:
