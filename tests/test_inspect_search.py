@@ -168,10 +168,14 @@ def test_equal_prompts_are_asked_each_for_itself_even_with_a_cache(
     monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "cache"))
     given = {"device": "cpu", "backend": "torch", "protocol": quick, "measure_performance": False}
     model = by_turn(fenced(RIGHT), fenced(WRONG))
-    for _ in range(2):
+    use_prices("10000,10000", "mockllm/model")
+    for usd in (0.24, 0.0):
         made = kernelbench(problems=problem, strategy="sample,attempts=2", **given)  # type: ignore[arg-type]
         (log,) = eval(made, model=model, cache=True, log_dir=str(tmp_path), display="none", log_level="error")
         assert [each["outcome"] for each in attempts_of(only(log))] == ["passed", "wrong_value"]
+        spent = only(log).store["spent"]
+        assert (spent["calls"], spent["usd"]) == (2, pytest.approx(usd)), "what comes from the cache is not paid for"
+        assert spent["tokens_read"] == (14 if usd else 0)
     assert [event.cache for event in only(log).events if event.event == "model"] == ["read", "read"]
 
 
