@@ -21,6 +21,7 @@ from factories import REFERENCE, make_evaluation
 pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 
 import anyio
+import inspect_ai
 from asking import (
     RIGHT,
     USAGE,
@@ -291,6 +292,17 @@ def test_a_problem_that_does_not_count_is_in_no_share(tmp_path: Path, problem: s
     assert math.isnan(by_id[str(weak)].as_float()) and by_id[str(weak)].reason == "not_counted"
     assert "not counted" in (by_id[str(weak)].explanation or "")
     assert metrics_of(log)["correct"] == 0.0
+
+
+def test_two_models_with_the_same_answer_keep_their_names(tmp_path: Path, problem: str, quick: str) -> None:
+    models = [scripted(fenced(RIGHT), name=name) for name in ("first", "second")]
+    given = {"device": "cpu", "backend": "torch", "protocol": quick, "measure_performance": False}
+    made = kernelbench(problems=problem, **given)  # type: ignore[arg-type]
+    logs = inspect_ai.eval(made, model=models, log_dir=str(tmp_path), display="none", log_level="error")
+    verdicts = {log.eval.model: verdict_in(only(log)) for log in logs}
+    assert {name: verdict["contestant"] for name, verdict in verdicts.items()} == {name: name for name in verdicts}
+    (note,) = (note for verdict in verdicts.values() for note in verdict["notes"])
+    assert note.startswith("the same text as sample 0 of mockllm/") and len(verdicts) == 2
 
 
 def test_judging_does_not_hold_back_asking(tmp_path: Path, problem: str, quick: str) -> None:
