@@ -7,6 +7,7 @@ Where there is no run folder they are in Inspect's log only, and Inspect's cache
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from kernelgauge.store.run import Run
 
 UNPRICED = "the price of this model is not known: give --prices, or a budget in tokens instead"
-_POLL_SECONDS = 0.05
 
 
 class OutOfBudget(Exception):
@@ -44,6 +44,7 @@ class Ledger:
         """By this run, what it spent before it was resumed included."""
         self._largest: dict[str, float] = {}
         self._under_way = 0
+        self._turns: deque[anyio.Event] = deque()
         self._kept: dict[tuple[str, int], dict[int, AttemptRecord]] = {}
         self._run: Run | None = None
         self._lock = threading.Lock()
@@ -113,13 +114,31 @@ class Ledger:
         Raises:
             OutOfBudget: it is spent.
         """
-        while not self._begin():
-            await anyio.sleep(_POLL_SECONDS)
+        try:
+            while not self._begin():
+                await self._turn()
+        finally:
+            self._next()  # another one may fit beside this one, or none any more
         try:
             yield
         finally:
             with self._lock:
                 self._under_way -= 1
+            self._next()
+
+    async def _turn(self) -> None:
+        turn = anyio.Event()
+        self._turns.append(turn)
+        try:
+            await turn.wait()
+        finally:
+            if not turn.is_set():
+                self._turns.remove(turn)
+
+    def _next(self) -> None:
+        """One of those that wait looks again: only the end of a call changes whether they may, or another's luck."""
+        if self._turns:
+            self._turns.popleft().set()
 
     @property
     def exhausted(self) -> bool:
