@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from inspect_ai import eval
-from inspect_ai.log import EvalLog, EvalSample
+from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 from inspect_ai.model import ChatMessage, Model, ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import Score
 
@@ -37,16 +37,16 @@ def fenced(source: str) -> str:
     return f"```python\n{source}```"
 
 
-def scripted(answer: Answer | str, stop: str = "stop") -> Model:
+def scripted(answer: Answer | str, stop: str = "stop", name: str = "model") -> Model:
     """A model that answers with what a function makes of the conversation."""
 
     def output(messages: list[ChatMessage], *_: Any) -> ModelOutput:
         said = answer if isinstance(answer, str) else answer(messages)
         made = ModelOutput.from_content("scripted", said, stop_reason=stop)  # type: ignore[arg-type]
-        made.usage = USAGE
+        made.usage = USAGE.model_copy()
         return made
 
-    return get_model("mockllm/model", custom_outputs=output)
+    return get_model(f"mockllm/{name}", custom_outputs=output)
 
 
 def asked(model: Model | str, folder: Path, problems: str, quick: str, *, epochs: Any = 1, **task: Any) -> EvalLog:
@@ -63,6 +63,11 @@ def only(log: EvalLog) -> EvalSample:
     assert log.status == "success", log.error
     assert log.samples is not None and len(log.samples) == 1
     return log.samples[0]
+
+
+def whole(log: EvalLog) -> EvalSample:
+    """The sample with all of its texts, as the viewer reads it."""
+    return only(read_eval_log(log.location, resolve_attachments=True))
 
 
 def score_of(sample: EvalSample) -> Score:

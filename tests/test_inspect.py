@@ -20,8 +20,10 @@ from factories import REFERENCE, make_evaluation
 pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 
 import anyio
+import inspect_ai
 from asking import (
     RIGHT,
+    USAGE,
     WRONG,
     asked,
     close_judges,
@@ -40,7 +42,7 @@ from asking import (
 )
 from inspect_ai import Epochs
 from inspect_ai.log import read_eval_log
-from inspect_ai.model import ChatMessage, ChatMessageUser, GenerateConfig
+from inspect_ai.model import ChatMessage, ChatMessageUser, GenerateConfig, ModelOutput, get_model
 from inspect_ai.scorer import SampleScore, pass_at
 
 from kernelgauge.config import load_protocol
@@ -51,6 +53,7 @@ from kernelgauge.inspect.metrics import by_level, geometric_mean, overall
 from kernelgauge.inspect.replay import Given, recorded
 from kernelgauge.inspect.scorer import as_score
 from kernelgauge.inspect.setting import device_of
+from kernelgauge.inspect.solver import LAST
 from kernelgauge.inspect.task import benchmark, kernelbench
 from kernelgauge.report.estimators import pass_at_k
 from kernelgauge.schema import Evaluation, NoCandidate
@@ -293,6 +296,17 @@ def test_a_problem_that_does_not_count_is_in_no_share(tmp_path: Path, problem: s
     assert metrics_of(log)["correct"] == 0.0
 
 
+def test_two_models_with_the_same_answer_keep_their_names(tmp_path: Path, problem: str, quick: str) -> None:
+    models = [scripted(fenced(RIGHT), name=name) for name in ("first", "second")]
+    given = {"device": "cpu", "backend": "torch", "protocol": quick, "measure_performance": False}
+    made = kernelbench(problems=problem, **given)  # type: ignore[arg-type]
+    logs = inspect_ai.eval(made, model=models, log_dir=str(tmp_path), display="none", log_level="error")
+    verdicts = {log.eval.model: verdict_in(only(log)) for log in logs}
+    assert {name: verdict["contestant"] for name, verdict in verdicts.items()} == {name: name for name in verdicts}
+    (note,) = (note for verdict in verdicts.values() for note in verdict["notes"])
+    assert note.startswith("the same text as sample 0 of mockllm/") and len(verdicts) == 2
+
+
 def test_judging_does_not_hold_back_asking(tmp_path: Path, problem: str, quick: str) -> None:
     """Nothing can be judged until every sample has been answered, and yet every sample is."""
     count, given = 80, threading.Semaphore(0)
@@ -317,6 +331,53 @@ def test_judging_does_not_hold_back_asking(tmp_path: Path, problem: str, quick: 
     holder.join()
     assert answered.is_set()
     assert log.status == "success" and metrics_of(log)["correct"] == 1.0
+
+
+def test_what_waits_for_the_device_keeps_no_answer_from_the_disk(tmp_path: Path, problem: str, quick: str) -> None:
+    """Many samples have no candidate, and wait to learn whether the problem counts, while others are still asked."""
+    waiting, asking, out = 45, 15, tmp_path / "run"
+    lease, kept = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with default_session().leases.exclusive("cpu"):
+            lease.set()
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline and not kept.is_set():
+                time.sleep(0.1)
+                if (out / "run.json").exists() and len(Run.read(out).attempts()) == waiting + 11 * asking:
+                    kept.set()
+
+    def output(messages: list[ChatMessage], *_: Any) -> ModelOutput:
+        made = ModelOutput.from_content("scripted", "No.")
+        made.usage = USAGE.model_copy()
+        made.metadata = {LAST: messages[0].metadata["sample"] < waiting}  # type: ignore[index]
+        return made
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    lease.wait(60)
+    model = get_model("mockllm/model", custom_outputs=output)
+    log = asked(model, tmp_path / "logs", problem, quick, epochs=waiting + asking, out=str(out))
+    holder.join()
+    assert kept.is_set(), "answers that were paid for were not on disk"
+    assert log.status == "success" and metrics_of(log)["correct"] == 0.0
+
+
+def test_what_is_known_of_a_problem_waits_for_no_device(problem: str, quick: str) -> None:
+    session, found = default_session(), []
+    skip = NoCandidate(problem=problem, level=None, contestant="nobody", sample=0, reason="none came")
+
+    def count() -> None:
+        found.append(session.counted(skip, "small", "cpu", load_protocol(quick)))
+
+    count()
+    with session.leases.exclusive("cpu"):
+        asking = threading.Thread(target=count)
+        asking.start()
+        asking.join(30)
+        known = len(found)
+    asking.join()
+    assert known == 2 and found[0] == found[1]
 
 
 def test_a_problem_too_large_for_the_device_is_asked_of_nobody(

@@ -29,17 +29,20 @@ from asking import (
     score_of,
     scripted,
     verdict_in,
+    whole,
 )
 from inspect_ai import eval
-from inspect_ai.log import EvalLog, EvalSample, read_eval_log
+from inspect_ai.log import EvalSample, read_eval_log
 from inspect_ai.model import ChatMessage, ModelOutput, ModelUsage, get_model
 from inspect_ai.solver import Solver, solver
 
+from kernelgauge.errors import MachineError
 from kernelgauge.generation.prompts.prompt import Templates
 from kernelgauge.inspect.prices import use_prices
 from kernelgauge.inspect.solver import Screen, driven
 from kernelgauge.inspect.task import kernelbench
 from kernelgauge.schema import Attempt, Step
+from kernelgauge.session import Session
 from kernelgauge.store.run import Run
 
 RAISES = RIGHT.replace("return x", "return x.nope()")
@@ -97,11 +100,6 @@ def test_every_strategy_replays_from_its_log_and_from_its_run_folder(
         assert short[0] == short[1]
 
 
-def whole(log: EvalLog) -> EvalSample:
-    """The sample with all of its texts, as the viewer reads it."""
-    return only(read_eval_log(log.location, resolve_attachments=True))
-
-
 def test_the_viewer_shows_a_verdict_for_each_attempt(tmp_path: Path, problem: str, quick: str) -> None:
     model = by_turn(fenced(WRONG), "No.", fenced(RIGHT))
     sample = whole(asked(model, tmp_path, problem, quick, strategy="refine,turns=3"))
@@ -138,6 +136,25 @@ def test_the_profile_is_told_where_it_is_asked_for(tmp_path: Path, problem: str,
     assert "aten::clamp" in last.input[-1].text and "Where its time goes" in last.input[-1].text
 
 
+def test_a_profile_that_the_machine_failed_at_is_made_another_time(
+    tmp_path: Path, problem: str, quick: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise MachineError("the machine has failed")
+
+    task = {"strategy": "refine,turns=2,feedback=G+E+P", "out": str(tmp_path / "run")}
+    model = by_turn(fenced(RIGHT), fenced(WRONG))
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "profile", fail)
+        log = asked(model, tmp_path / "logs", problem, quick, **task)
+    assert log.samples and log.samples[0].error and "the machine has failed" in log.samples[0].error.message
+    (kept,) = Run.read(tmp_path / "run").attempts()
+    assert kept.attempt.passed and not kept.attempt.profile
+    close_judges()
+    sample = only(asked(model, tmp_path / "logs", problem, quick, **task))
+    assert "aten::clamp" in attempts_of(sample)[0]["profile"] and sample.store["spent"]["calls"] == 2
+
+
 def test_what_cannot_run_here_is_told_as_a_refusal(tmp_path: Path, problem: str, quick: str) -> None:
     elsewhere = "from torch.utils.cpp_extension import load_inline\nModelNew = load_inline('k', cuda_sources='')\n"
     task = {"strategy": "refine,turns=2,regenerations=1", "check_kernel": False}
@@ -151,10 +168,14 @@ def test_equal_prompts_are_asked_each_for_itself_even_with_a_cache(
     monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "cache"))
     given = {"device": "cpu", "backend": "torch", "protocol": quick, "measure_performance": False}
     model = by_turn(fenced(RIGHT), fenced(WRONG))
-    for _ in range(2):
+    use_prices("10000,10000", "mockllm/model")
+    for usd in (0.24, 0.0):
         made = kernelbench(problems=problem, strategy="sample,attempts=2", **given)  # type: ignore[arg-type]
         (log,) = eval(made, model=model, cache=True, log_dir=str(tmp_path), display="none", log_level="error")
         assert [each["outcome"] for each in attempts_of(only(log))] == ["passed", "wrong_value"]
+        spent = only(log).store["spent"]
+        assert (spent["calls"], spent["usd"]) == (2, pytest.approx(usd)), "what comes from the cache is not paid for"
+        assert spent["tokens_read"] == (14 if usd else 0)
     assert [event.cache for event in only(log).events if event.event == "model"] == ["read", "read"]
 
 
@@ -260,6 +281,28 @@ def test_the_budget_of_the_run_stops_it_and_a_larger_one_goes_on(
     before = len(calls)
     assert run(**limit).count("out_of_budget") == 8 - before and len(calls) == before, "nothing is asked again"
     assert "out_of_budget" not in run() and len(calls) == 8
+
+
+def test_what_was_paid_before_its_price_was_known_is_priced(tmp_path: Path, problem: str, quick: str) -> None:
+    """A call costs 12 tokens, and a token a cent."""
+    out = tmp_path / "run"
+    model = scripted(fenced(WRONG), name="priced-later")
+    first = only(asked(model, tmp_path / "logs", problem, quick, strategy="refine,turns=2", out=str(out)))
+    assert first.store["spent"]["usd"] is None and Run.read(out).spent().usd is None
+    close_judges()
+    use_prices("10000,10000", "mockllm/priced-later")
+    only(asked(model, tmp_path / "logs", problem, quick, strategy="refine,turns=2", out=str(out), budget_usd=1))
+    spent = Run.read(out).spent()
+    assert (spent.calls, spent.usd) == (2, pytest.approx(0.24))
+
+
+def test_a_paid_answer_is_kept_though_its_price_is_not_known(tmp_path: Path, problem: str, quick: str) -> None:
+    out = tmp_path / "run"
+    model = scripted(fenced(RIGHT), name="without-a-price")
+    log = asked(model, tmp_path / "logs", problem, quick, out=str(out), budget_usd=1)
+    assert log.samples and log.samples[0].error
+    assert "the price of this model is not known" in log.samples[0].error.message
+    assert [record.attempt.answer for record in Run.read(out).attempts()] == [fenced(RIGHT)]
 
 
 def test_a_search_that_ran_out_of_money_gives_its_best_and_goes_on_later(

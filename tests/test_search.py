@@ -242,6 +242,11 @@ def test_strategies_by_name_with_parameters() -> None:
             strategy_named(given)
 
 
+def test_a_class_of_one_s_own_is_not_taken_for_the_built_in_of_that_name() -> None:
+    own = type("Refine", (Refine,), {"__module__": "somebody.search"})(turns=3)
+    assert described(own).startswith("somebody.search:Refine,turns=3")
+
+
 def test_a_budget_ends_what_reaches_one_of_its_limits() -> None:
     spent = Spent(calls=3, tokens_read=100, tokens_written=50, evaluations=2, seconds=9.5, usd=0.2)
     assert Budget().ended_by(spent) is None and Budget().steps(spent) is None

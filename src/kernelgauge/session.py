@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
@@ -140,7 +141,9 @@ class Session:
         _check_backend(problem, candidate.backend if candidate else "torch", device)
         profiler = Profiler(self._zygote, self.supervisor.build, device, self.environment, counters, sealed)
         with self.leases.exclusive(device), self.memory.capped(device):
-            return profiler.profile(problem, candidate)
+            started = time.monotonic()
+            found = profiler.profile(problem, candidate)
+            return found.model_copy(update={"seconds": time.monotonic() - started})
 
     def describe(self, problem: Problem) -> dict[str, Any]:
         """Names, shapes, FLOPs and bytes of a problem, without its memory. Raises ProblemError if its code fails."""
@@ -197,9 +200,11 @@ class Session:
     def counted(self, skip: NoCandidate, sizes: Sizes, device: str, protocol: Protocol) -> NoCandidate:
         """With what is known of the problem: a weak one does not count for those without an answer either."""
         problem = load_problem(skip.problem, sizes=sizes_within(skip.problem, sizes))
-        lease = self.leases.shared if device == "cpu" else self.leases.exclusive
-        with lease(device):
-            trivial = self.supervisor.trivial(problem, protocol, device, self.environment)
+        trivial = self.supervisor.trivial_known(problem, protocol, device, self.environment)
+        if trivial is None:
+            lease = self.leases.shared if device == "cpu" else self.leases.exclusive
+            with lease(device):
+                trivial = self.supervisor.trivial(problem, protocol, device, self.environment)
         return skip.model_copy(update={"counts": not trivial or protocol.score.weak_problems == "counted"})
 
     def close(self) -> None:

@@ -184,6 +184,13 @@ class Supervisor:
             found = self._admissions.trivial(problem, protocol, device, environment)
         return _with_recorded(problem, protocol, found)
 
+    def trivial_known(
+        self, problem: Problem, protocol: Protocol, device: str, environment: Environment
+    ) -> tuple[str, ...] | None:
+        """What `trivial` says where that is remembered, and no device is needed; else None."""
+        found = self._admissions.known(problem, protocol, device, environment)
+        return None if found is None else _with_recorded(problem, protocol, found)
+
     def _admit(self, job: Job) -> None:
         """Learn whether the problem counts, where no check of this candidate has got so far."""
         if job.trivial is not None:

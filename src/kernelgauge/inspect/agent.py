@@ -22,18 +22,24 @@ from kernelgauge.inspect.ledger import OutOfBudget
 from kernelgauge.inspect.scorer import NOT_ASKED, same_problem, setting_in
 from kernelgauge.inspect.solver import restored
 from kernelgauge.inspect.tools import kernel_tools
-from kernelgauge.inspect.workbench import Workbench, workbench
+from kernelgauge.inspect.workbench import SUBMIT, Workbench, workbench
 from kernelgauge.schema import Attempt, Budget
 
 REACT = "react"
 """The name that this goes by among the strategies."""
 
-USUAL = Budget(calls=50)
-"""What an agent may spend where nothing else is said: it ends by itself only if it wants to."""
+USUAL_CALLS = 50
+"""How often an agent is asked where nothing else limits it: it ends by itself only if it wants to."""
 
 
 class _Ended(Exception):
     """The budget of the sample is spent."""
+
+
+def budget_of_agent(given: Budget) -> Budget:
+    """What an agent may spend: as said, but not without any limit on asking. Evaluations are none: it is asked on."""
+    limits = (given.calls, given.tokens, given.seconds, given.usd)
+    return given if any(limits) else given.model_copy(update={"calls": USUAL_CALLS})
 
 
 @solver
@@ -44,25 +50,32 @@ def working_agent(templates: str | None = None) -> Solver:
         prompt=AgentPrompt(instructions=instructions, assistant_prompt=None, handoff_prompt=None),
         tools=kernel_tools(),
         model=paid(),
-        submit=AgentSubmit(description="Submit the complete file that defines ModelNew.", answer_only=True),
+        submit=AgentSubmit(
+            name=SUBMIT, description="Submit the complete file that defines ModelNew.", answer_only=True
+        ),
     )
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         judge = judge_of(setting_in(state))
         await anyio.to_thread.run_sync(judge.open, str(state.model))
-        if known := judge.answered(state.metadata["problem"], state.epoch - 1):
-            return restored(state, *known)
-        if await anyio.to_thread.run_sync(judge.misfit, same_problem(judge, state), False):
+        bench = workbench()
+        if known := judge.answered(bench.problem.key, bench.sample):
+            if judge.ledger.exhausted or bench.finished:
+                return restored(state, *known)
+        elif await anyio.to_thread.run_sync(judge.misfit, same_problem(judge, state), False):
             return state
         try:
             ended = await run(working, state.messages)
             state.messages, state.output = ended.messages, ended.output
-        except (_Ended, OutOfBudget):
-            bench = workbench()
-            state.store.set(NOT_ASKED, not bench.spent.calls)
-            best = f"```python\n{bench.best}```" if bench.best else "The budget was spent before an answer was given."
-            state.output = ModelOutput.from_content(str(state.model), best)
-            state.messages.append(state.output.message)
+            if bench.submitted:
+                return state
+        except _Ended:
+            pass
+        except OutOfBudget:
+            state.store.set(NOT_ASKED, bench.best is None)
+        best = f"```python\n{bench.best}```" if bench.best else "It ended before an answer was given."
+        state.output = ModelOutput.from_content(str(state.model), best)
+        state.messages.append(state.output.message)
         return state
 
     return solve
@@ -74,8 +87,8 @@ def paid() -> Agent:
 
     async def execute(state: AgentState, tools: list[Tool]) -> AgentState:
         bench = workbench()
-        # Evaluations have run out for the tools only: the agent is to submit what it has.
-        if bench.ended() not in (None, "evaluations"):
+        # Where evaluations have run out, they have for the tools only: the agent is to submit what it has.
+        if bench.ended(aside="evaluations"):
             raise _Ended
         before = bench.before
         if before is not None and before.output:
@@ -83,6 +96,7 @@ def paid() -> Agent:
             await bench.note(before)
         else:
             output = await _asked(bench, state, tools)
+        bench.hear(output)
         state.output = output
         state.messages.append(output.message)
         return state

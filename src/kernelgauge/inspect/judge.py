@@ -15,7 +15,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kernelgauge.config import Limits
-from kernelgauge.errors import BackendMissing, KernelgaugeError, MachineError, ReferenceTooLarge
+from kernelgauge.errors import (
+    BackendMissing,
+    CandidateError,
+    KernelgaugeError,
+    MachineError,
+    OutOfDeviceMemory,
+    ReferenceTooLarge,
+)
 from kernelgauge.inspect.ledger import Ledger
 from kernelgauge.inspect.setting import Setting
 from kernelgauge.inspect.ticket import Ticket, Verdict, key_of, of_sample, unfit
@@ -210,12 +217,15 @@ class Judge:
             self.watch.skipped(skip)
         return skip
 
-    def profile(self, problem: Problem, source: str | None, turn: int) -> str:
-        """Where a candidate's time goes, as text; the reason where that cannot be said.
+    def profile(self, problem: Problem, source: str | None, turn: int) -> tuple[str, float]:
+        """Where a candidate's time goes, as text, or why that cannot be said; and the seconds it took, waiting aside.
 
         Args:
             source: None for the reference itself.
             turn: which of several devices, in turn.
+
+        Raises:
+            KernelgaugeError: the machine failed, or the problem's own code.
         """
         from kernelgauge.execution.local import devices_of
         from kernelgauge.timing.profile_text import render
@@ -223,9 +233,10 @@ class Judge:
         assert self._session is not None
         devices = devices_of(self.setting.device)
         try:
-            return render(self._session.profile(problem, source, device=devices[turn % len(devices)]))
-        except KernelgaugeError as error:
-            return f"no profile: {error}"
+            found = self._session.profile(problem, source, device=devices[turn % len(devices)])
+        except (CandidateError, BackendMissing, ReferenceTooLarge, OutOfDeviceMemory) as error:
+            return f"no profile: {error}", 0.0  # it would be the same the next time
+        return render(found), found.seconds
 
     @contextmanager
     def asking(self) -> Iterator[None]:

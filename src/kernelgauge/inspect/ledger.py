@@ -7,6 +7,7 @@ Where there is no run folder they are in Inspect's log only, and Inspect's cache
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -14,13 +15,13 @@ from typing import TYPE_CHECKING
 import anyio
 
 from kernelgauge.errors import UsageError
+from kernelgauge.inspect.prices import priced
 from kernelgauge.schema import Attempt, AttemptRecord, Problem, Spent
 
 if TYPE_CHECKING:
     from kernelgauge.store.run import Run
 
 UNPRICED = "the price of this model is not known: give --prices, or a budget in tokens instead"
-_POLL_SECONDS = 0.05
 
 
 class OutOfBudget(Exception):
@@ -43,17 +44,27 @@ class Ledger:
         """By this run, what it spent before it was resumed included."""
         self._largest: dict[str, float] = {}
         self._under_way = 0
+        self._turns: deque[anyio.Event] = deque()
         self._kept: dict[tuple[str, int], dict[int, AttemptRecord]] = {}
         self._run: Run | None = None
         self._lock = threading.Lock()
 
     def attach(self, run: Run) -> None:
-        """Keep attempts in this folder, and know those that it holds."""
+        """Keep attempts in this folder, and know those that it holds.
+
+        Raises:
+            UsageError: the budget is in dollars, and what was paid for before has no known price.
+        """
         self._run, self.spent = run, Spent()
         self._kept.clear()
         for record in run.attempts():
+            attempt = record.attempt
+            spent = priced(attempt.spent, run.header.contestant)
+            if spent != attempt.spent:  # reports read it there too
+                record = record.model_copy(update={"attempt": attempt.model_copy(update={"spent": spent})})
+                run.append_attempt(record)
             self._kept.setdefault((record.problem, record.sample), {})[record.number] = record
-            self._count(record.attempt.spent)
+            self._count(spent)
 
     def detach(self) -> None:
         """The folder is closed."""
@@ -65,13 +76,28 @@ class Ledger:
         return {number: record.attempt for number, record in known.items() if record.problem_digest == problem.digest}
 
     def keep(self, problem: Problem, sample: int, number: int, attempt: Attempt, cost: Spent) -> None:
-        """Write an attempt down as far as it is known. Raises StoreError.
+        """Write an attempt down as far as it is known, then count what it cost: whatever that says, it is paid for.
 
         Args:
             cost: what has been spent on it since it was written down before.
+
+        Raises:
+            StoreError: it cannot be written.
+            UsageError: the budget is in dollars, and the cost has no known price.
         """
-        with self._lock:
-            self._count(cost)
+        try:
+            self._write(problem, sample, number, attempt)
+        finally:
+            with self._lock:
+                self._count(cost)
+
+    def add(self, problem: Problem, sample: int, attempt: Attempt) -> None:
+        """Write an attempt down after all others of its sample. Raises StoreError."""
+        self.keep(
+            problem, sample, max(self._kept.get((problem.key, sample), {}), default=-1) + 1, attempt, attempt.spent
+        )
+
+    def _write(self, problem: Problem, sample: int, number: int, attempt: Attempt) -> None:
         if self._run is None:
             return
         record = AttemptRecord(
@@ -81,12 +107,6 @@ class Ledger:
         with self._lock:
             self._kept.setdefault((problem.key, sample), {})[number] = record
 
-    def add(self, problem: Problem, sample: int, attempt: Attempt) -> None:
-        """Write an attempt down after all others of its sample. Raises StoreError."""
-        self.keep(
-            problem, sample, max(self._kept.get((problem.key, sample), {}), default=-1) + 1, attempt, attempt.spent
-        )
-
     @asynccontextmanager
     async def call(self) -> AsyncIterator[None]:
         """Around a call and the keeping of its answer: waits as long as calls under way may use up the budget.
@@ -94,13 +114,31 @@ class Ledger:
         Raises:
             OutOfBudget: it is spent.
         """
-        while not self._begin():
-            await anyio.sleep(_POLL_SECONDS)
+        try:
+            while not self._begin():
+                await self._turn()
+        finally:
+            self._next()  # another one may fit beside this one, or none any more
         try:
             yield
         finally:
             with self._lock:
                 self._under_way -= 1
+            self._next()
+
+    async def _turn(self) -> None:
+        turn = anyio.Event()
+        self._turns.append(turn)
+        try:
+            await turn.wait()
+        finally:
+            if not turn.is_set():
+                self._turns.remove(turn)
+
+    def _next(self) -> None:
+        """One of those that wait looks again: only the end of a call changes whether they may, or another's luck."""
+        if self._turns:
+            self._turns.popleft().set()
 
     @property
     def exhausted(self) -> bool:

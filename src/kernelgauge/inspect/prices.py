@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from kernelgauge.config import first_complaint
 from kernelgauge.errors import UsageError
+from kernelgauge.schema import Spent
 
 _PAIR = re.compile(r"\s*(?P<input>\d+(?:\.\d+)?)\s*,\s*(?P<output>\d+(?:\.\d+)?)\s*")
 
@@ -20,6 +21,15 @@ def price_known(model: str) -> bool:
     """Whether what a model's answers cost will be known."""
     info = get_model_info(model)
     return info is not None and info.cost is not None
+
+
+def priced(spent: Spent, model: str) -> Spent:
+    """With its dollars, where the price is known by now: as if no token had come from a provider's cache."""
+    info = get_model_info(model)
+    if spent.usd is not None or not spent.tokens or info is None or info.cost is None:
+        return spent
+    usd = (spent.tokens_read * info.cost.input + spent.tokens_written * info.cost.output) / 1e6
+    return spent.model_copy(update={"usd": usd})
 
 
 def use_prices(given: str, model: str) -> None:

@@ -17,9 +17,10 @@ from kernelgauge.generation.extraction import Extracted, extract
 from kernelgauge.inspect.judge import PLACES, Judge, judge_of
 from kernelgauge.inspect.metrics import by_level, geometric_mean, overall
 from kernelgauge.inspect.setting import Setting
+from kernelgauge.inspect.threads import at_device
 from kernelgauge.inspect.ticket import Ticket, Verdict
 from kernelgauge.inspect.verdict_text import explained
-from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, TooLarge
+from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, Spent, TooLarge
 
 THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
 """The values of p that are always reported."""
@@ -117,10 +118,10 @@ async def verdict_of(
     """
     await anyio.to_thread.run_sync(judge.open, contestant)
     async with concurrency("evaluations", PLACES):
-        if misfit := await anyio.to_thread.run_sync(judge.misfit, problem, final):
+        if misfit := await at_device(judge.misfit, problem, final):
             return misfit
         if found.source is None:
-            return await anyio.to_thread.run_sync(judge.skip, problem, contestant, sample, found.notes[0], final)
+            return await at_device(judge.skip, problem, contestant, sample, found.notes[0], final)
         candidate = Candidate(
             problem=problem.key,
             source=found.source,
@@ -128,7 +129,7 @@ async def verdict_of(
             contestant=contestant,
             sample=sample,
         )
-        ticket = await anyio.to_thread.run_sync(judge.submit, problem, candidate, final, fresh)
+        ticket = await at_device(judge.submit, problem, candidate, final, fresh)
         if not isinstance(ticket, Ticket):
             return ticket
         try:
@@ -136,7 +137,17 @@ async def verdict_of(
         except anyio.get_cancelled_exc_class():
             judge.withdraw(ticket)
             raise
-        return await anyio.to_thread.run_sync(judge.settle, ticket)
+        return await at_device(judge.settle, ticket)
+
+
+async def profile_of(judge: Judge, problem: Problem, source: str | None, turn: int) -> tuple[str, Spent]:
+    """Where a candidate's time goes, as `Judge.profile` says it, and what that cost: no evaluation, but seconds.
+
+    It takes a place like those that are judged.
+    """
+    async with concurrency("evaluations", PLACES):
+        text, seconds = await at_device(judge.profile, problem, source, turn)
+        return text, Spent(seconds=seconds)
 
 
 async def _done(judge: Judge, ticket: Ticket) -> None:

@@ -18,16 +18,16 @@ from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser,
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect, span
 
-from kernelgauge.errors import UsageError
 from kernelgauge.generation.extraction import Extracted, extract
 from kernelgauge.generation.ideas import ideas_in
 from kernelgauge.generation.prompts.conversation import conversation
 from kernelgauge.generation.prompts.prompt import Templates
 from kernelgauge.generation.screening import refusal
-from kernelgauge.inspect.cost import spent_on
+from kernelgauge.inspect.cost import limit_reached, spent_on
 from kernelgauge.inspect.judge import Judge, judge_of
-from kernelgauge.inspect.ledger import UNPRICED, OutOfBudget
-from kernelgauge.inspect.scorer import CHOSEN, NOT_ASKED, cut_off, same_problem, setting_in, verdict_of
+from kernelgauge.inspect.ledger import OutOfBudget
+from kernelgauge.inspect.scorer import CHOSEN, NOT_ASKED, cut_off, profile_of, same_problem, setting_in, verdict_of
+from kernelgauge.inspect.threads import on_disk
 from kernelgauge.inspect.ticket import Verdict
 from kernelgauge.inspect.verdict_text import explained
 from kernelgauge.schema import Attempt, Budget, Evaluation, Problem, RuleSetName, Spent, Step, total
@@ -120,9 +120,7 @@ class Conduct:
 
     def _plan(self, strategy: Strategy, budget: Budget) -> list[Step]:
         spent = total(self.history)
-        if budget.usd is not None and spent.calls and spent.usd is None:
-            raise UsageError(UNPRICED)
-        if any(attempt.last for attempt in self.history) or budget.ended_by(spent):
+        if any(attempt.last for attempt in self.history) or limit_reached(budget, spent):
             return []
         return list(strategy.plan(self.history))[: budget.steps(spent)]
 
@@ -194,9 +192,7 @@ class Conduct:
         attempt = self.history[number]
         if not attempt.passed or attempt.profile or attempt.source is None:
             return
-        started = time.monotonic()
-        text = await anyio.to_thread.run_sync(self.judge.profile, self.problem, attempt.source, number)
-        cost = Spent(seconds=time.monotonic() - started)
+        text, cost = await profile_of(self.judge, self.problem, attempt.source, number)
         self.history[number] = await self._changed(number, attempt, cost, profile=text)
 
     async def _changed(self, number: int, attempt: Attempt, cost: Spent, **news: object) -> Attempt:
@@ -207,7 +203,7 @@ class Conduct:
     async def _keep(self, number: int, attempt: Attempt, cost: Spent) -> None:
         # Whatever ends the sample now, the answer has been paid for.
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self.judge.ledger.keep, self.problem, self.number, number, attempt, cost)
+            await on_disk(self.judge.ledger.keep, self.problem, self.number, number, attempt, cost)
 
     def _messages(self, number: int, step: Step) -> list[ChatMessage]:
         """What the contestant is told at a step. Our own contestants know by the first message's metadata where."""

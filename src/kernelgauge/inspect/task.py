@@ -17,7 +17,7 @@ from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import Protocol, first_complaint
 from kernelgauge.errors import BackendMissing, UsageError
 from kernelgauge.generation.prompts.prompt import Asked, Prompts, backend_for
-from kernelgauge.inspect.agent import REACT, USUAL, working_agent
+from kernelgauge.inspect.agent import REACT, budget_of_agent, working_agent
 from kernelgauge.inspect.judge import judge_of
 from kernelgauge.inspect.scorer import kernel
 from kernelgauge.inspect.setting import Setting, device_of, sizes_of
@@ -160,9 +160,8 @@ def benchmark(
         raise BackendMissing(reason)
     chosen = [setting.problem(name) for name in named(splits, suite, problems)[:limit]]
     again = max_regenerations if check_kernel else 0
-    each, as_agent = budget_of(budget), strategy == REACT
-    if as_agent and each == Budget():
-        each = USUAL
+    as_agent = strategy == REACT
+    each = budget_of_agent(budget_of(budget)) if as_agent else budget_of(budget)
     named_strategy = REACT if as_agent else described(strategy_named(strategy, regenerations=again))
     generation = _generation(asked, temperature, again).model_copy(
         update={"strategy": named_strategy, "budget": each}

@@ -45,10 +45,11 @@ def unfit(candidate: Candidate) -> str | None:
 
 
 def of_sample(record: Evaluation, candidate: Candidate) -> Evaluation:
-    """The verdict of a text as that of this sample with the same text."""
-    if record.sample == candidate.sample:
+    """The verdict of a text as that of this sample with the same text, whoever gave it."""
+    same = record.contestant == candidate.contestant
+    if record.sample == candidate.sample and same:
         return record
-    note = f"the same text as sample {record.sample}, judged once"
+    note = f"the same text as sample {record.sample}{'' if same else f' of {record.contestant}'}, judged once"
     notes = record.notes if note in record.notes else (*record.notes, note)
     changes = {"id": uuid4().hex, "sample": candidate.sample, "contestant": candidate.contestant, "notes": notes}
     return record.model_copy(update=changes)

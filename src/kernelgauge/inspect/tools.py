@@ -6,18 +6,16 @@ answer it gives in the end is judged anew.
 
 from __future__ import annotations
 
-import time
-
 import anyio
 from inspect_ai.tool import Tool, ToolError, tool
 
-from kernelgauge.errors import KernelgaugeError
 from kernelgauge.generation.extraction import extract
 from kernelgauge.generation.feedback.verdict import facts
+from kernelgauge.inspect.scorer import profile_of
 from kernelgauge.inspect.workbench import Workbench, workbench
-from kernelgauge.schema import Attempt, Spent
+from kernelgauge.schema import Attempt
 
-_NONE_LEFT = "The budget for evaluations and profiles is spent. Submit your best file now."
+_NONE_LEFT = "The budget for this is spent. Submit your best file now."
 
 
 @tool
@@ -33,11 +31,8 @@ def evaluate() -> Tool:
         Returns:
             The verdict: what is wrong and where, or the speedup over the reference.
         """
-        bench = _with_budget()
-        try:
-            attempt = await bench.evaluate(source)
-        except KernelgaugeError as error:
-            raise ToolError(f"it could not be judged, which is no fault of the candidate: {error}") from error
+        bench = _within_budget()
+        attempt = await bench.evaluate(source)
         if attempt.evaluation is None:
             return f"It was not judged: {attempt.refusal}{_left(bench)}"
         return bench.templates.filled("verdict.md.j2", **facts(attempt, "G+E")) + _left(bench)
@@ -58,19 +53,17 @@ def profile() -> Tool:
         Returns:
             A table.
         """
-        bench = _with_budget()
+        bench = _within_budget(aside="evaluations")
         file = extract(source).source if source.strip() else None
         if source.strip() and file is None:
             raise ToolError("there is no Python file in that")
         attempt = bench.before
         if attempt is None or (attempt.source, bool(attempt.profile)) != (file, True):
             await anyio.to_thread.run_sync(bench.judge.open, bench.contestant)
-            started = time.monotonic()
-            said = await anyio.to_thread.run_sync(bench.judge.profile, bench.problem, file, bench.sample)
-            spent = Spent(evaluations=1, seconds=time.monotonic() - started)
+            said, spent = await profile_of(bench.judge, bench.problem, file, bench.sample)
             attempt = Attempt(answer=source, source=file, profile=said, spent=spent)
         await bench.note(attempt)
-        return attempt.profile + _left(bench)
+        return attempt.profile
 
     return execute
 
@@ -96,13 +89,13 @@ def kernel_tools() -> list[Tool]:
     return [read_problem(), evaluate(), profile()]
 
 
-def _with_budget() -> Workbench:
+def _within_budget(aside: str | None = None) -> Workbench:
     bench = workbench()
-    if bench.ended():
+    if bench.ended(aside):
         raise ToolError(_NONE_LEFT)
     return bench
 
 
 def _left(bench: Workbench) -> str:
     most = bench.budget.evaluations
-    return f"\n\nEvaluations and profiles left: {max(0, most - bench.spent.evaluations)}." if most else ""
+    return f"\n\nEvaluations left: {max(0, most - bench.spent.evaluations)}." if most else ""

@@ -10,22 +10,32 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from inspect_ai.log import transcript
+from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolError
 from inspect_ai.util import Store, store
 
 from kernelgauge.generation.extraction import extract
 from kernelgauge.generation.prompts.prompt import Templates
+from kernelgauge.inspect.cost import limit_reached
 from kernelgauge.inspect.judge import Judge, judge_of
-from kernelgauge.inspect.scorer import CHOSEN, verdict_of
+from kernelgauge.inspect.scorer import CHOSEN, cut_off, verdict_of
 from kernelgauge.inspect.setting import Setting
 from kernelgauge.inspect.solver import ATTEMPTS, in_short
-from kernelgauge.schema import Attempt, Budget, Evaluation, Problem, Spent
+from kernelgauge.inspect.threads import on_disk
+from kernelgauge.inspect.verdict_text import explained
+from kernelgauge.schema import Attempt, Budget, Evaluation, Problem, Spent, total
 from kernelgauge.search.fitness import fitness
 
 _HERE = "kernelgauge_workbench"
 _BEST = "kernelgauge_best"
+_SAID = "kernelgauge_said"
+_SUBMITTED = "kernelgauge_submitted"
 SPENT = "spent"
+
+SUBMIT = "submit"
+"""The tool that ends an agent's work."""
 
 
 @solver
@@ -65,13 +75,36 @@ class Workbench:
 
     @property
     def best(self) -> str | None:
-        """The source of the best candidate that was judged; None if none was."""
-        held: dict[str, Any] | None = self.held.get(_BEST)
-        return held["source"] if held else None
+        """The source of the best candidate that was judged, else of the last that was only said; None if none was."""
+        held: dict[str, Any] = self.held.get(_BEST) or {"source": self.held.get(_SAID)}
+        source: str | None = held["source"]
+        return source
 
-    def ended(self) -> str | None:
-        """Which limit of the budget is reached."""
-        return self.budget.ended_by(self.spent)
+    @property
+    def submitted(self) -> bool:
+        """Whether the agent's last words were that it submits."""
+        return bool(self.held.get(_SUBMITTED))
+
+    @property
+    def finished(self) -> bool:
+        """Whether this sample is, as far as the run folder knows it: what the run's budget ended is not."""
+        kept = sorted(self.judge.ledger.kept(self.problem, self.sample).items())
+        said = [attempt.output for _, attempt in kept if attempt.output]
+        if not said or _submits(ModelOutput.model_validate_json(said[-1])):
+            return True
+        spent = total(attempt for _, attempt in kept)
+        return limit_reached(self.budget, spent, aside="evaluations") is not None
+
+    def hear(self, output: ModelOutput) -> None:
+        """What the agent said: it may hold a candidate, or be its last words."""
+        self.held.set(_SUBMITTED, _submits(output))
+        found = extract(output.completion, cut_off(output))
+        if found.whole:
+            self.held.set(_SAID, found.source)
+
+    def ended(self, aside: str | None = None) -> str | None:
+        """Which limit of the budget is reached, one aside. Raises UsageError if it is in dollars without a price."""
+        return limit_reached(self.budget, self.spent, aside)
 
     @property
     def before(self) -> Attempt | None:
@@ -87,10 +120,27 @@ class Workbench:
             return
         ledger = self.judge.ledger
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(ledger.add, self.problem, self.sample, attempt)
+            await on_disk(ledger.add, self.problem, self.sample, attempt)
 
     async def evaluate(self, text: str) -> Attempt:
-        """Judge a candidate that an agent has written, in or out of a code block."""
+        """Judge a candidate that an agent has written, in or out of a code block, unless it was before.
+
+        Raises:
+            KernelgaugeError: the machine failed, or the problem's own code. That is an error of the sample, and it
+                goes on from here another time: no numbers shift.
+        """
+        before = self.before
+        if before is not None and before.answer == text and (before.evaluation or before.refusal):
+            attempt = before
+        else:
+            attempt = await self._judged(text)
+        if attempt.evaluation is not None:
+            transcript().info(explained(attempt.evaluation), source="kernelgauge")
+        await self.note(attempt)
+        self._keep_best(attempt)
+        return attempt
+
+    async def _judged(self, text: str) -> Attempt:
         found = extract(text)
         attempt = Attempt(answer=text, source=found.source, refusal=found.notes[0] if found.source is None else "")
         if found.source is not None:
@@ -100,8 +150,6 @@ class Workbench:
                 attempt = attempt.model_copy(update={"evaluation": verdict, "spent": spent})
             else:
                 attempt = attempt.model_copy(update={"refusal": verdict.reason})
-        await self.note(attempt)
-        self._keep_best(attempt)
         return attempt
 
     def _keep_best(self, attempt: Attempt) -> None:
@@ -111,6 +159,11 @@ class Workbench:
         reached = list(fitness(attempt))
         if reached > self.held.get(_BEST, {"fitness": []})["fitness"]:
             self.held.set(_BEST, {"fitness": reached, "source": attempt.source})
+
+
+def _submits(output: ModelOutput) -> bool:
+    calls = output.message.tool_calls if output.choices else None
+    return any(call.function == SUBMIT for call in calls or ())
 
 
 def workbench() -> Workbench:

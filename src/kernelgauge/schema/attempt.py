@@ -86,11 +86,15 @@ class Budget(Record):
     seconds: float | None = Field(default=None, gt=0)
     usd: float | None = Field(default=None, gt=0)
 
-    def ended_by(self, spent: Spent) -> str | None:
-        """Which limit is reached; None if there is something left."""
+    def ended_by(self, spent: Spent, aside: str | None = None) -> str | None:
+        """Which limit is reached; None if there is something left.
+
+        Args:
+            aside: a limit that is not asked about.
+        """
         for name in Budget.model_fields:
             limit = getattr(self, name)
-            if limit is not None and (getattr(spent, name) or 0) >= limit:
+            if limit is not None and name != aside and (getattr(spent, name) or 0) >= limit:
                 return name
         return None
 

@@ -100,6 +100,8 @@ class Profile(Record):
     """All others together; its name says how many."""
     counters: tuple[Counters, ...] = ()
     notes: tuple[str, ...] = ()
+    seconds: Finite = 0.0
+    """What it took to make, waiting for the device left out."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Profile:

@@ -55,7 +55,7 @@ def strategy_named(given: str, **defaults: Any) -> Strategy:
 
 def described(strategy: Strategy) -> str:
     """A strategy with all of its parameters in one line: equal lines mean equal strategies."""
-    name = next((short for short, where in _BUILT_IN.items() if where.endswith(f":{type(strategy).__name__}")), None)
+    said = f"{type(strategy).__module__}:{type(strategy).__qualname__}"
+    said = next((short for short, where in _BUILT_IN.items() if where == said), said)
     fields = strategy.model_dump() if hasattr(strategy, "model_dump") else vars(strategy)
-    said = name or f"{type(strategy).__module__}:{type(strategy).__qualname__}"
     return ",".join([said, *(f"{key}={value}" for key, value in fields.items())])
