@@ -6,6 +6,7 @@ import itertools
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -57,11 +58,38 @@ os.kill(child, signal.SIGKILL)
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a process namespace of its own needs root here")
-def test_a_process_that_goes_on_is_found_by_the_real_clock() -> None:
-    command = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", INSIDE]
+# A process that waits in the kernel for another one and cannot be interrupted: what waits for the disk looks alike.
+UNINTERRUPTIBLE = """
+import os, signal, sys, time
+from kernelgauge.evaluation.stillness import running, stop_others
+
+os.mkfifo(sys.argv[1])
+child = os.fork()
+if not child:
+    os.posix_spawn("/bin/true", ["true"], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 5, sys.argv[1], os.O_RDONLY, 0)])
+deadline = time.monotonic() + 60
+while open(f"/proc/{child}/stat").read().rpartition(") ")[2][0] != "D" and time.monotonic() < deadline:
+    pass
+print(stop_others())
+os.kill(-1, signal.SIGKILL)
+"""
+
+
+def first_of_a_namespace(script: str, *arguments: str) -> str:
+    """What a script prints as the first process of a process namespace."""
+    command = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", script, *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
     if "unshare" in done.stderr:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr
-    assert "ms of processor time" in done.stdout
+    return done.stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a process namespace of its own needs root here")
+def test_a_process_that_goes_on_is_found_by_the_real_clock() -> None:
+    assert "ms of processor time" in first_of_a_namespace(INSIDE)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a process namespace of its own needs root here")
+def test_what_cannot_be_interrupted_is_not_taken_for_stopped(tmp_path: Path) -> None:
+    assert "awake=1" in first_of_a_namespace(UNINTERRUPTIBLE, str(tmp_path / "fifo"))

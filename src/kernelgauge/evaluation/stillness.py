@@ -23,8 +23,8 @@ _SETTLE_SECONDS = 2.0
 _RAN_MS = 0.2
 # In which the clock learns of a thread that runs: at every tick of the kernel, which are 10 ms apart at the most.
 _TICKS_SECONDS = 0.05
-# Of /proc/PID/stat: running or waiting for a core, sleeping, being woken.
-_AWAKE = (b"R", b"S", b"W")
+# Of /proc/PID/stat: stopped, traced, ended. All others go on, or will: who waits for the disk stops only after that.
+_STILL = (b"T", b"t", b"Z", b"X", b"x")
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def running() -> Running:
     for pid in _others():
         with contextlib.suppress(OSError):  # ended since
             # The clock knows only what was counted at the last tick or switch, so states are looked at first.
-            awake += sum(state in _AWAKE for state in _states(pid))
+            awake += sum(state not in _STILL for state in _states(pid))
             used_ns += time.clock_gettime_ns((~pid << 3) | _CPUCLOCK_SCHED)
             processes += 1
     return Running(processes, awake, used_ns)
