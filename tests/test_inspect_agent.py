@@ -266,7 +266,7 @@ def test_what_the_machine_did_wrong_is_tried_again_where_it_happened(
 
 def test_waiting_for_the_device_is_no_time_spent_on_a_profile(tmp_path: Path, problem: str, quick: str) -> None:
     lease, asked_for = threading.Event(), threading.Event()
-    waited, began = 5.0, [0.0]
+    waited = 5.0
 
     def hold() -> None:
         with default_session().leases.exclusive("cpu"):
@@ -276,8 +276,6 @@ def test_waiting_for_the_device_is_no_time_spent_on_a_profile(tmp_path: Path, pr
 
     def output(*_: Any) -> ModelOutput:
         call = ("submit", {"answer": "none"}) if asked_for.is_set() else ("profile", {"source": RIGHT})
-        if not asked_for.is_set():
-            began[0] = time.monotonic()
         asked_for.set()
         made = ModelOutput.for_tool_call("scripted", *call)
         made.usage = USAGE.model_copy()
@@ -287,8 +285,9 @@ def test_waiting_for_the_device_is_no_time_spent_on_a_profile(tmp_path: Path, pr
     holder.start()
     lease.wait(60)
     model = get_model("mockllm/model", custom_outputs=output)
+    began = time.monotonic()
     sample = only(asked(model, tmp_path, problem, quick, strategy="react"))
-    passed = time.monotonic() - began[0]
+    passed = time.monotonic() - began
     holder.join()
     assert 0 < sample.store["spent"]["seconds"] <= passed - waited
 

@@ -156,6 +156,8 @@ KERNEL_TEXTS = [
     ('s = """\nint a;"""\n', 's = """\nint b;"""\n', False),
     ("s = 'a  b'\n", "s = 'a b'\n", False),
     ("no python at all", "no  python\nat all", True),
+    ('exec("""\nif x:\n    f()\ng()""")\n', 'exec("""\nif x:\n    f()\n    g()""")\n', False),
+    ("def f():\n    'int a;'\nbuild(f.__doc__)\n", "def f():\n    'int b;'\nbuild(f.__doc__)\n", False),
 ]
 
 

@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 
 def comes_true(fact: Callable[[], bool], seconds: float = 60.0) -> bool:
-    """Whether `fact` holds, now or within so many seconds."""
+    """Whether `fact` holds, now or within so many seconds. Once it has, it is not asked again."""
     deadline = time.monotonic() + seconds
-    while not fact() and time.monotonic() < deadline:
+    while not fact():
+        if time.monotonic() > deadline:
+            return False
         time.sleep(0.01)
-    return fact()
+    return True

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernelgauge.backends.registry import backend_named, detect
 from kernelgauge.config import Limits, MathMode, Protocol, load_protocol, load_settings
@@ -42,9 +42,6 @@ from kernelgauge.schema import (
 from kernelgauge.store.baselines import Baselines
 from kernelgauge.timing import peaks
 from kernelgauge.timing.baselines import compared
-
-if TYPE_CHECKING:
-    pass
 
 _LARGEST_SOURCE = 1 << 20
 

@@ -75,6 +75,7 @@ _REFUSED = {
     "max_connections": "give --max-connections instead",
     "cache": "give --cache instead",
     "extra_headers": "they may hold a key, and the command is kept in the run folder",
+    "extra_body": "it may hold a key, and the command is kept in the run folder",
 }
 # How calls are made, and not what is answered.
 _OF_THE_CALL = ("max_retries", "timeout", "attempt_timeout", "stream_idle_timeout", "adaptive_connections", "batch")
@@ -220,7 +221,7 @@ def _generating(given: Sequence[str]) -> dict[str, Any]:
     if wrong := next((name for name in options if name in _REFUSED), None):
         raise UsageError(f"--generate {wrong}: {_REFUSED[wrong]}")
     try:
-        return GenerateConfig.model_validate(options).model_dump(exclude_none=True)
+        return GenerateConfig.model_validate(options).model_dump(mode="json", exclude_none=True)
     except ValidationError as error:
         raise UsageError(f"--generate: {first_complaint(error)}") from error
 

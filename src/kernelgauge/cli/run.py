@@ -287,6 +287,8 @@ def reeval(
     precision: PrecisionName = None,
     timing_method: TimingMethod = None,
     kernels: RulesName = None,
+    num_correct_trials: CheckedCalls = None,
+    num_perf_trials: TimedCalls = None,
     gpu_memory: GpuMemoryGb = None,
     jobs: Jobs = None,
 ) -> None:
@@ -311,7 +313,13 @@ def reeval(
         timing_method,
         where,
         kernels or (None if protocol else RulesOption(source.header.rules)),
-    )
+    ).counting(num_correct_trials, num_perf_trials)
+    if out is not None and protocol is None and rules.digest != source.header.protocol_digest:
+        typer.echo(
+            f"{rules.name} has other rules here than {folder} was judged by: a number of calls of its own "
+            "(--num-correct-trials, --num-perf-trials), or another version of kernelgauge",
+            err=True,
+        )
     header = source.header.model_copy(
         update={
             "kernelgauge": __version__,

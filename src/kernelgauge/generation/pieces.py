@@ -16,7 +16,7 @@ KERNEL_TAGS = _DEVICE_TAGS | {"cpp", "c++", "c"}
 _ON_DEVICE_BY_KEYWORD = {"cuda_sources": True, "cpp_sources": False}
 _ON_DEVICE = re.compile(r"__global__|__device__|<<<")
 _OWN_FILE = re.compile(r"[\w.-][\w./-]*\.(?:cu|cpp|cc|cxx|c)")
-_WRITING = {"write", "write_text", "write_bytes", "writelines"}
+_WRITING = {"write", "write_text", "write_bytes", "writelines", "open", "copy", "copyfile"}
 
 Kernel = tuple[str, str]
 """A block's language tag and its text."""

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from functools import lru_cache
 
 from kernelgauge.checks.source.tokens import tokens
 from kernelgauge.syntax import parse
 
-_KEPT = 4096
+_LARGEST = 65536
 
 
-@lru_cache(_KEPT)
 def identity(source: str) -> str:
     """A digest that texts share which differ in comments, docstrings, layout, quotes and parentheses alone.
 
     Of Python the syntax tree; of texts of several lines in it, as C++ and CUDA are, the tokens. What is no Python is
-    taken word by word. Whoever renames a variable has another kernel. Never raises, whatever the text is.
+    taken word by word, and so is what is too large to be read in a moment or may read its own docstrings. Whoever
+    renames a variable has another kernel. Never raises, whatever the text is.
     """
     try:
+        if len(source) > _LARGEST or "__doc__" in source:
+            raise ValueError
         plain = ast.dump(_Plain().visit(parse(source)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         plain = " ".join(source.split())
@@ -32,9 +33,17 @@ class _Plain(ast.NodeTransformer):
         return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        if isinstance(node.value, str) and "\n" in node.value:
+        if isinstance(node.value, str) and "\n" in node.value and not _is_python(node.value):
             return ast.Constant(_code(node.value), kind=node.kind)
         return node
+
+
+def _is_python(text: str) -> bool:
+    try:
+        parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def _code(text: str) -> str:

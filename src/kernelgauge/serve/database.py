@@ -31,8 +31,8 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from kernelgauge.errors import StoreError
 
-VERSION = 1
-"""Of these tables. History: 1, November 2026, first version."""
+VERSION = 2
+"""Of these tables. History: 1, November 2026, first version; 2, the digest is the kernel's and the setting's."""
 
 _READS = "kernelgauge_reads"
 _BUSY_SECONDS = 60

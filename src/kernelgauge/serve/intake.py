@@ -1,6 +1,6 @@
 """What a stranger sends, before anything is done with it: refused with a sentence, or text for a problem of ours.
 
-Nothing here runs or parses a candidate, and no name that was sent ever becomes a path.
+Nothing here runs a candidate, and no name that was sent ever becomes a path.
 """
 
 from __future__ import annotations

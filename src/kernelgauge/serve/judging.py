@@ -99,7 +99,8 @@ class Judge:
         # Where others have failed before it, the machine is suspected, and not what it was given.
         counts = isinstance(error, UsageError) or not self._failed.keys() - {claim.number}
         if error is None:
-            self._failed.clear()
+            if "open" in future.result().seconds:  # refused texts and builds say nothing of the device
+                self._failed.clear()
             action = partial(self._claims.end, claim, future.result())
         else:
             action = partial(self._claims.put_off, claim, reason, counts)

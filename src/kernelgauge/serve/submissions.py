@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import Field
-from sqlalchemy import Connection, Engine, Row, Select, and_, func, insert, or_, select, update
+from sqlalchemy import Connection, Engine, Row, Select, func, insert, or_, select, update
 
 from kernelgauge.leaderboard.disclosure import public
 from kernelgauge.leaderboard.identity import identity
 from kernelgauge.schema import Evaluation, Record
 from kernelgauge.serve.accounts import Account
-from kernelgauge.serve.database import about, accounts, reading, submissions, writing
+from kernelgauge.serve.database import about, accounts, reading, served, submissions, writing
 from kernelgauge.store import codec
 
 State = Literal["waiting", "judging", "judged", "failed"]
@@ -88,18 +89,21 @@ class Submissions:
     def hand_in(self, account: Account, problem: str, source: str, backend: str = "") -> tuple[int, bool]:
         """The number of a submission, and whether it waits anew because of this.
 
-        The same kernel (`leaderboard.identity`) is judged once: of another account it is theirs, whoever was first.
-        One that could not be judged waits again.
+        The same kernel (`leaderboard.identity`) is judged once under the server's setting: of another account it is
+        theirs, whoever was first. One of this account's that could not be judged waits again.
 
         Raises:
             TooMany: the account has to wait.
         """
+        with reading(self._engine) as connection:
+            self._check_room(connection, account, waiting=False)  # before the work of telling kernels apart
+            setting = connection.execute(select(served.c.setting)).scalar() or ""
         values = {
             "account": account.number,
             "problem": problem,
             "backend": backend,
             "source": source,
-            "digest": identity(source),
+            "digest": hashlib.sha256(f"{identity(source)} {setting}".encode()).hexdigest(),
             "created": time.time(),
             "state": "waiting",
             "attempts": 0,
@@ -113,6 +117,7 @@ class Submissions:
                     return int(known.number), False
                 self._check_room(connection, account)
                 again = {"state": "waiting", "attempts": 0, "claim": None, "lease_until": None, "finished": None}
+                again["created"] = values["created"]  # it counts like a new one
                 connection.execute(update(submissions).where(submissions.c.number == known.number).values(again))
                 return int(known.number), True
             self._check_room(connection, account)
@@ -152,14 +157,14 @@ class Submissions:
             found = {row.state: row.how_many for row in connection.execute(query)}
         return {state: found.get(state, 0) for state in ("waiting", "judging", "judged", "failed")}
 
-    def _check_room(self, connection: Connection, account: Account) -> None:
+    def _check_room(self, connection: Connection, account: Account, waiting: bool = True) -> None:
         own = select(func.count()).where(submissions.c.account == account.number)
         recent = connection.execute(own.where(submissions.c.created > time.time() - 3600)).scalar_one()
         if recent >= self.allowance.per_hour:
             raise TooMany(f"{account.name} has handed in {recent} candidates within an hour, which is the limit")
-        waiting = connection.execute(own.where(submissions.c.state.in_(OPEN))).scalar_one()
-        if waiting >= self.allowance.waiting:
-            raise TooMany(f"{waiting} candidates of {account.name} wait for their verdicts, which is the limit")
+        held = connection.execute(own.where(submissions.c.state.in_(OPEN))).scalar_one() if waiting else 0
+        if waiting and held >= self.allowance.waiting:
+            raise TooMany(f"{held} candidates of {account.name} wait for their verdicts, which is the limit")
 
     def _found(self, query: Select[Any]) -> list[Submission]:
         with reading(self._engine) as connection:
@@ -168,12 +173,14 @@ class Submissions:
 
 
 def _same_kernel(values: dict[str, Any]) -> Select[Any]:
-    """The first submission of this kernel. Whose it is may try it as another backend's; others would only copy it."""
+    """The first submission of this kernel: this account's, or one of another's that was or will be judged.
+
+    As another backend's it is another: whoever is the first to name a wrong one must not keep others from the right.
+    """
     column = submissions.c
-    own = and_(column.account == values["account"], column.backend == values["backend"])
-    same = (column.problem == values["problem"], column.digest == values["digest"])
-    found = select(column.number, column.state).where(*same, or_(column.account != values["account"], own))
-    return found.order_by(column.number).limit(1)
+    same = [column[name] == values[name] for name in ("problem", "digest", "backend")]
+    known = or_(column.account == values["account"], column.state != "failed")
+    return select(column.number, column.state).where(*same, known).order_by(column.number).limit(1)
 
 
 def _everything() -> Select[Any]:
