@@ -58,6 +58,25 @@ os.kill(child, signal.SIGKILL)
 """
 
 
+# Stops one that computes again and again: what it used before must all be counted by then.
+AGAIN_AND_AGAIN = """
+import os, signal, time
+from kernelgauge.evaluation.stillness import ran_since, running, stop_others
+
+child = os.fork()
+if not child:
+    while True:
+        pass
+found = []
+for _ in range(500):
+    os.kill(child, signal.SIGCONT)
+    still = stop_others()
+    time.sleep(0.0003)
+    found.append(ran_since(still, running))
+os.kill(child, signal.SIGKILL)
+print(sorted(filter(None, found)))
+"""
+
 # A process that waits in the kernel for another one and cannot be interrupted: what waits for the disk looks alike.
 UNINTERRUPTIBLE = """
 import os, signal, sys, time
@@ -88,6 +107,11 @@ def first_of_a_namespace(script: str, *arguments: str) -> str:
 @pytest.mark.skipif(os.geteuid() != 0, reason="a process namespace of its own needs root here")
 def test_a_process_that_goes_on_is_found_by_the_real_clock() -> None:
     assert "ms of processor time" in first_of_a_namespace(INSIDE)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a process namespace of its own needs root here")
+def test_what_was_stopped_in_the_middle_of_its_work_has_not_run_since() -> None:
+    assert first_of_a_namespace(AGAIN_AND_AGAIN).strip() == "[]"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a process namespace of its own needs root here")

@@ -67,10 +67,10 @@ def stop_others() -> Running:
         os.kill(-1, signal.SIGSTOP)
     deadline = time.monotonic() + _SETTLE_SECONDS
     before, found = Running(), running()
-    # A thread counts as stopped a little before it gives up its core.
     while (found.awake > 0 or found != before) and time.monotonic() < deadline:
         before, found = found, running()
-    return found
+    _await_cores()
+    return running()
 
 
 def ran_since(still: Running, look: Callable[[], Running]) -> str:
@@ -97,6 +97,19 @@ def _others() -> Iterator[int]:
     for entry in os.listdir("/proc"):  # noqa: PTH208  # a path object per entry takes longer than all the rest
         if entry.isdigit() and int(entry) != os.getpid():
             yield int(entry)
+
+
+def _await_cores() -> None:
+    """Wait until every stopped thread has given up its core.
+
+    It counts as stopped a little before, and until then its clock leaves out all since the last tick: where the
+    hypervisor takes the core away just in between, milliseconds are added afterwards. In which system call a stopped
+    thread is, the kernel tells only once it is off its core. Where it does not tell us, nothing is waited for.
+    """
+    for pid in _others():
+        with contextlib.suppress(OSError):
+            for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
+                Path(f"/proc/{pid}/task/{thread}/syscall").read_bytes()
 
 
 def _states(pid: int) -> Iterator[bytes]:
