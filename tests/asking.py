@@ -132,6 +132,21 @@ def inspect_command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[s
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env={**os.environ, "COLUMNS": "200"})
 
 
+def eval_command(folder: Path, problem: str, quick: str, answer: str, *said: str) -> subprocess.CompletedProcess[str]:
+    """`inspect eval` of the task with the replay contestant and this one answer; its log goes to `logs`."""
+    path = lines(folder / "answers.jsonl", {(problem, 0): answer})
+    task = {
+        "problems": problem,
+        "backend": "torch",
+        "device": "cpu",
+        "protocol": quick,
+        "measure_performance": "false",
+    }
+    given = [part for name, value in task.items() for part in ("-T", f"{name}={value}")]
+    where = ["--model", "kernelgauge/replay", "-M", f"path={path}", "--log-dir", "logs", "--display", "plain"]
+    return inspect_command("eval", "kernelgauge/kernelbench", *where, *given, *said, cwd=folder)
+
+
 def close_judges() -> None:
     from kernelgauge.inspect import judge
 

@@ -29,6 +29,7 @@ from asking import (
     close_judges,
     command_here,
     elsewhere,
+    eval_command,
     fenced,
     inspect_command,
     lines,
@@ -514,17 +515,7 @@ def test_the_compiler_is_a_model(tmp_path: Path, quick: str) -> None:
 
 
 def test_inspect_finds_the_task_and_scores_its_log_again(tmp_path: Path, problem: str, quick: str) -> None:
-    path = lines(tmp_path / "answers.jsonl", {(problem, 0): fenced(RIGHT)})
-    task = {
-        "problems": problem,
-        "backend": "torch",
-        "device": "cpu",
-        "protocol": quick,
-        "measure_performance": "false",
-    }
-    said = [part for name, value in task.items() for part in ("-T", f"{name}={value}")]
-    where = ["--model", "kernelgauge/replay", "-M", f"path={path}", "--log-dir", "logs", "--display", "plain"]
-    done = inspect_command("eval", "kernelgauge/kernelbench", *where, *said, cwd=tmp_path)
+    done = eval_command(tmp_path, problem, quick, fenced(RIGHT))
     assert done.returncode == 0, done.stdout + done.stderr
     (log,) = (tmp_path / "logs").glob("*.eval")
     assert metrics_of(read_eval_log(str(log)))["correct"] == 1.0
@@ -533,7 +524,7 @@ def test_inspect_finds_the_task_and_scores_its_log_again(tmp_path: Path, problem
     assert done.returncode == 0, done.stdout + done.stderr
     sample = (read_eval_log(str(log)).samples or [])[0]
     assert verdict_in(sample)["protocol"] == "v0.1" and verdict_in(sample)["outcome"] == "passed"
-    wrong = inspect_command("eval", "kernelgauge/kernelbench", *where, "-T", "backend=fortran", cwd=tmp_path)
+    wrong = eval_command(tmp_path, problem, quick, fenced(RIGHT), "-T", "backend=fortran")
     assert wrong.returncode != 0 and "unknown backend" in wrong.stdout and "Traceback" not in wrong.stdout
 
 

@@ -17,8 +17,8 @@ from asking import (
     asked,
     close_judges,
     command_here,
+    eval_command,
     fenced,
-    inspect_command,
     lines,
     metrics_of,
     only,
@@ -65,17 +65,7 @@ OWN = {"device": "cpu", "sizes": "small", "backend": "torch", "limit": 1}
 
 def by_inspect(folder: Path, problem: str, quick: str, *said: str) -> EvalLog:
     """The log of `inspect eval` with the replay contestant, in a process of its own."""
-    path = lines(folder / "answers.jsonl", {(problem, 0): fenced(WRONG)})
-    task = {
-        "problems": problem,
-        "backend": "torch",
-        "device": "cpu",
-        "protocol": quick,
-        "measure_performance": "false",
-    }
-    given = [part for name, value in task.items() for part in ("-T", f"{name}={value}")]
-    where = ["--model", "kernelgauge/replay", "-M", f"path={path}", "--log-dir", "logs", "--display", "plain"]
-    done = inspect_command("eval", "kernelgauge/kernelbench", *where, *given, *said, cwd=folder)
+    done = eval_command(folder, problem, quick, fenced(WRONG), *said)
     assert done.returncode == 0, done.stdout + done.stderr
     (log,) = (folder / "logs").glob("*.eval")
     return read_eval_log(str(log))

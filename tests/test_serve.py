@@ -384,15 +384,8 @@ def test_what_only_this_machine_lacks_does_not_end_its_judge(engine: Engine) -> 
     missing: dict[int, list[Evaluation | BaseException]] = {
         number: [ReferenceTooLarge("it takes 80 GB")] for number in range(1, 2 * FAILURES + 1)
     }
-    desk, stop = Submissions(engine), threading.Event()
-    judge = Judge(Claims(engine), Scripted(missing | {2 * FAILURES + 1: [make_evaluation("1/19")]}))
-    thread = threading.Thread(target=judge.run, args=(stop,))
-    thread.start()
-    try:
-        assert comes_true(lambda: desk.counts()["judged"] == 1, 120)
-    finally:
-        stop.set()
-        thread.join()
+    desk = Submissions(engine)
+    judged_within(Judge(Claims(engine), Scripted(missing | {2 * FAILURES + 1: [make_evaluation("1/19")]})), desk)
     assert desk.counts()["failed"] == 0
 
 
