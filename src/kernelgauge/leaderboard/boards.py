@@ -145,7 +145,8 @@ def credited(entries: Sequence[Entry]) -> list[Entry]:
     kept = {id(entry) for entry in entries if not entry.submitted}
     for same in kernels(entries):
         own = [entry for entry in same if entry.submitted and entry.contestant == same[0].contestant]
-        kept.update(id(standing_record(own)) for _ in own[:1])
+        if own:
+            kept.add(id(standing_record(own)))
     return [entry for entry in entries if id(entry) in kept]
 
 
