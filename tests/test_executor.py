@@ -64,7 +64,7 @@ def tasks(count: int, on_device: bool = False) -> list[Task]:
         candidate = Candidate(problem=named.key, source="", backend="cuda")
         return Job(named, candidate, load_protocol("strict"), "cuda", make_environment())
 
-    return [Task(f"9/{n}", 0, lambda n=n: start(n), on_device) for n in range(count)]  # type: ignore[misc]
+    return [Task(f"9/{n}", 0, lambda device, n=n: start(n), on_device) for n in range(count)]  # type: ignore[misc]
 
 
 def executor(supervisor: Watched, folder: Path, devices: int = 1) -> LocalExecutor:
@@ -113,6 +113,22 @@ def test_what_computes_on_the_device_waits_for_it(tmp_path: Path) -> None:
     assert len(supervisor.prepared) == 2
 
 
+def test_those_that_compute_on_a_device_are_spread_over_all(tmp_path: Path) -> None:
+    supervisor = Watched()
+    supervisor.may_judge.set()
+    given: list[str] = []
+
+    def on(task: Task) -> Task:
+        def start(device: str) -> Job:
+            given.append(device)
+            return task.start(device)  # type: ignore[return-value]
+
+        return Task(task.problem, task.sample, start, on_device=True)
+
+    assert len(list(executor(supervisor, tmp_path, devices=3).run([on(task) for task in tasks(12)]))) == 12
+    assert [given.count(f"cuda:{index}") for index in range(3)] == [4, 4, 4]
+
+
 def test_who_computes_on_the_device_does_so_in_waves(tmp_path: Path) -> None:
     supervisor = Watched()
     supervisor.may_judge.set()
@@ -138,7 +154,7 @@ def test_an_error_of_one_task_does_not_stop_the_others(tmp_path: Path) -> None:
     supervisor = Watched()
     supervisor.may_judge.set()
 
-    def fail() -> Job:
+    def fail(_: str) -> Job:
         raise MachineError("no such problem")
 
     found = list(executor(supervisor, tmp_path).run([*tasks(2), Task("9/9", 0, fail), *tasks(2)]))
@@ -150,7 +166,7 @@ def test_an_error_of_one_task_does_not_stop_the_others(tmp_path: Path) -> None:
 def test_a_fault_of_ours_comes_through(tmp_path: Path, error: type[BaseException]) -> None:
     supervisor = Watched()
 
-    def fail() -> Job:
+    def fail(_: str) -> Job:
         raise error
 
     with pytest.raises(error):
@@ -166,7 +182,7 @@ def test_a_kept_error_holds_nothing_of_where_it_was_raised(tmp_path: Path) -> No
 
     held: list[weakref.ref[Large]] = []
 
-    def fail() -> Job:
+    def fail(_: str) -> Job:
         large = Large()
         held.append(weakref.ref(large))
         try:

@@ -137,7 +137,7 @@ def test_ctrl_c_ends_what_it_is_at(session: Session, settings: Settings, quick: 
 
     executor = LocalExecutor(session.supervisor, Leases(tmp_path), [device], 1, judge=Elsewhere)
     fast, slow = (prepared(session, right(), each) for each in (quick, rules))
-    tasks = [Task(str(n), 0, lambda job=job: job) for n, job in enumerate((fast, slow))]  # type: ignore[misc]
+    tasks = [Task(str(n), 0, lambda device, job=job: job) for n, job in enumerate((fast, slow))]  # type: ignore[misc]
     results = executor.run(tasks)
     next(results)
     time.sleep(1)
@@ -169,7 +169,7 @@ def test_a_refusal_reaches_the_session(session: Session, tmp_path: Path) -> None
     )
     job.trivial, job.built = (), True
     executor = LocalExecutor(session.supervisor, Leases(tmp_path), ["cuda:0"], 1, judge=Refuses)
-    (done,) = executor.run([Task("9/1", 0, lambda: job)])
+    (done,) = executor.run([Task("9/1", 0, lambda device: job)])
     assert isinstance(done.result, ReferenceTooLarge)
     with pytest.raises(ReferenceTooLarge, match="9/1 does not fit") as again:
         session.memory.check(named, job.protocol, "cuda", job.environment)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,10 +26,10 @@ WRONG = next(s for s in specimens() if s.name == "wrong_value")
 
 def task(session: Session, source: str, sample: int = 0) -> Task:
     candidate = Candidate(problem="specimens", source=source, backend="torch", sample=sample)
-    return Task("specimens", sample, lambda: session.job(problem(), candidate, STRICT, "cpu"))
+    return Task("specimens", sample, partial(session.job, problem(), candidate, STRICT))
 
 
-def failing() -> Job:
+def failing(_: str) -> Job:
     raise UsageError("no such problem")
 
 

@@ -264,11 +264,11 @@ def test_an_error_of_one_task_does_not_stop_the_others(session: Session, quick: 
     rules = load_protocol(quick)
     good = next(s.source for s in specimens() if s.name == "same_operations")
 
-    def start() -> object:
+    def start(device: str) -> object:
         candidate = Candidate(problem="specimens", source=good, backend="torch")
-        return session.job(problem(), candidate, rules, "cpu")
+        return session.job(problem(), candidate, rules, device)
 
-    def fail() -> object:
+    def fail(_: str) -> object:
         raise UsageError("no such problem")
 
     executor = LocalExecutor(session.supervisor, session.leases, ["cpu"], jobs=2)

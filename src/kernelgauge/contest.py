@@ -90,15 +90,14 @@ def too_large_of(problem: Problem, error: ReferenceTooLarge) -> TooLarge:
 
 
 def _start(
-    session: Session, contestant: Contestant, run: Run, protocol: Protocol, key: str, sample: int
+    session: Session, contestant: Contestant, run: Run, protocol: Protocol, key: str, sample: int, device: str
 ) -> Job | NoCandidate:
-    header = run.header
-    problem = load_problem(key, sizes=sizes_within(key, header.sizes))
-    session.memory.check(problem, protocol, header.device, session.environment)  # an answer may cost money
-    answer = contestant.complete(problem, sample, header.device)
+    problem = load_problem(key, sizes=sizes_within(key, run.header.sizes))
+    session.memory.check(problem, protocol, device, session.environment)  # an answer may cost money
+    answer = contestant.complete(problem, sample, device)
     if isinstance(answer, NoCandidate):
         return answer.model_copy(update={"level": problem.level})
-    return session.job(problem, answer, protocol, header.device)
+    return session.job(problem, answer, protocol, device)
 
 
 def _collected(session: Session, results: Iterator[Done], run: Run, protocol: Protocol, watch: Watch) -> list[Done]:

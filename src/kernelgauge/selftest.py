@@ -1,8 +1,9 @@
 """Does this installation see through what it must? Every shipped specimen through the real evaluator.
 
 What may run beside others runs first, several at a time: on a CPU the checks of all, on a GPU only the builds. What
-is timed, and on a GPU everything, has its device for itself afterwards. Honest specimens stand evenly between the
-others, so that harm one has done (a dead zygote, a full folder, a lost GPU) shows in the next honest verdict.
+is timed, and on a GPU everything, has its device for itself afterwards; several GPUs share that. Honest specimens
+stand evenly between the others, so that harm one has done (a dead zygote, a full folder, a lost GPU) shows in the
+next honest verdict.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Literal
 
 from kernelgauge.backends.registry import backend_named
@@ -21,6 +23,8 @@ from kernelgauge.config import Limits, Protocol, load_protocol
 from kernelgauge.errors import KernelgaugeError
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.specimens import Specimen, specimens
+from kernelgauge.execution.judge_process import JudgeProcess
+from kernelgauge.execution.local import devices_of
 from kernelgauge.schema import Candidate, Evaluation, Outcome, Record
 from kernelgauge.session import Session
 
@@ -35,6 +39,8 @@ _TIMINGS = 3
 _QUICK = {"processes": 1, "warmups": 3, "min_samples": 10, "max_samples": 12}
 
 Verdict = Literal["as due", "deviates", "skipped", "error"]
+Judging = Callable[[Job, bool], Job]
+"""Judges a job, and times it if asked to; may give back a copy."""
 
 
 class Finding(Record):
@@ -104,13 +110,43 @@ def selftest(
                 later.append(run)
             else:
                 final(run.finding())
-    for run in _mixed(later):
-        final(run.judge().finding())
+    with _judging(session, device) as judges:
+        free = SimpleQueue[str]()
+        for name in judges:
+            free.put(name)
+
+        def judged(run: _Run) -> _Run:
+            name = free.get()
+            try:
+                return run.judge(name, judges[name])
+            finally:
+                free.put(name)
+
+        with ThreadPoolExecutor(len(judges), thread_name_prefix="kernelgauge") as pool:
+            for future in as_completed([pool.submit(judged, run) for run in _mixed(later)]):
+                final(future.result().finding())
     return [findings[f"{specimen.kind}/{specimen.name}"] for specimen in found]
+
+
+@contextmanager
+def _judging(session: Session, device: str) -> Iterator[dict[str, Judging]]:
+    """For each device what judges on it: of several each has a process with a clock of its own."""
+
+    def here(job: Job, timed: bool) -> Job:
+        session.supervisor.judge(job, timed)
+        return job
+
+    names = devices_of(device)
+    with ExitStack() as open_ones:
+        if len(names) == 1:
+            yield {device: here}
+        else:
+            yield {name: open_ones.enter_context(closing(JudgeProcess(session.settings))).judge for name in names}
 
 
 def left_behind(session: Session) -> list[Path]:
     """What is in the scratch folders of a session while no worker runs: nothing may be."""
+    session.supervisor.close()  # workers started ahead
     return list((session.settings.cache / "scratch").glob("*/*"))
 
 
@@ -152,12 +188,13 @@ class _Run:
                 self._session.supervisor.prepare(self._job)
         return self
 
-    def judge(self) -> _Run:
+    def judge(self, device: str, judging: Judging) -> _Run:
         """Time it, again where only other users of the machine may have spoilt that; on a GPU check it first."""
         assert self._job is not None
         for _ in range(_TIMINGS):
-            with self._accounted(), self._session.leases.exclusive(self._device):
-                self._session.supervisor.judge(self._job, timed=self.timed)
+            with self._accounted(), self._session.leases.exclusive(device):
+                self._job.device = device
+                self._job = judging(self._job, self.timed)
             if self._error or not _mistimed(self.specimen, self._job.record()):
                 break
         return self

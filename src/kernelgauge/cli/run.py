@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from kernelgauge.generation.contestant import Contestant
     from kernelgauge.store.run import Run
 
-# Compilers of one GPU at a time: each holds a problem's inputs, outputs and parameters there.
+# Compilers on one GPU at once: each holds a problem's inputs, outputs and parameters there.
 _MOST_ON_DEVICE = 8
 
 Jobs = Annotated[
@@ -148,12 +148,13 @@ def _judge(
 
 def usual_jobs(contestant: Contestant, device: str) -> int:
     """On a GPU as many as there are cores; fewer if each would also compute there, and take of its memory."""
+    from kernelgauge.execution.local import devices_of
     from kernelgauge.generation.contestant import on_device
 
     cores = len(os.sched_getaffinity(0))
     if device == "cpu":
         return 1
-    return min(cores, _MOST_ON_DEVICE) if on_device(contestant) else cores
+    return min(cores, _MOST_ON_DEVICE * len(devices_of(device))) if on_device(contestant) else cores
 
 
 def run(

@@ -244,6 +244,12 @@ class Measurement:
         """Whether the samples so far tell a difference so small that their processes may explain it."""
         return in_doubt(self._samples.ratio(self.rules, final=True), self.rules.doubt)
 
+    def _shift_ms(self) -> tuple[float, float, float] | None:
+        if not (self._samples.claims and self.rules.interleaved):
+            return None
+        estimate, low, high = (shift / NS_PER_MS for shift in self._samples.shift_ns(self.rules.confidence))
+        return estimate, low, high
+
     def result(self) -> Timing:
         """The ratio the samples support, with the samples."""
         rules, samples = self.rules, self._samples
@@ -266,6 +272,7 @@ class Measurement:
             late_work_ms=statistics.fmean(samples.late_work_ns(samples.candidate)) / NS_PER_MS,
             excess_ms=statistics.fmean(samples.excess_ns(samples.candidate)) / NS_PER_MS,
             unnoticed_ms=samples.unnoticed_ns() / NS_PER_MS if rules.interleaved else calls_ms[1],
+            shift_ms=self._shift_ms(),
             device_reference_ms=device_ms[0] if device_ms else None,
             device_candidate_ms=device_ms[1] if device_ms else None,
             launch_bound=device_ms is not None

@@ -9,7 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kernelgauge.config import TimingRules
-from kernelgauge.timing.ratio import Ratio, median_deviation, of_means, of_rounds, paired, standard_error_of_median
+from kernelgauge.timing.ratio import (
+    Ratio,
+    location,
+    median_deviation,
+    of_means,
+    of_rounds,
+    paired,
+    standard_error_of_median,
+)
 
 NS_PER_MS = 1e6
 _UNRESOLVED = 10.0
@@ -123,6 +131,12 @@ class Samples:
             return 0.0
         overheads = self.overheads()
         return max(_SCATTER * 1.4826 * median_deviation(overheads), _HONEST_GAP * statistics.median(overheads))
+
+    def shift_ns(self, confidence: float) -> tuple[float, float, float]:
+        """By how much the candidate's gaps between bracket and claim are longer than the reference's beside them:
+        estimate and interval. An honest one's differ by what two processes do."""
+        pairs = zip(_gaps(self.candidate), _gaps(self.reference), strict=True)
+        return location([own - other for own, other in pairs], confidence)
 
     def milliseconds(self) -> tuple[list[float], list[float]]:
         """Times of both sides, one per call."""

@@ -8,16 +8,16 @@ of a wave has nothing to do joins it: one candidate that hangs keeps no other fr
 On a GPU nothing waits for a wave: while each device judges one candidate under its own lease, the next ones are
 generated and built, at low priority, on cores that launch no kernels, in processes that see no device. A device may
 have a process that judges for it, so that nothing that goes on here can disturb its clock. Only where the contestant
-itself computes on the device, there are waves as well.
+itself computes on a device, there are waves as well, over all devices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from itertools import islice
+from itertools import cycle, islice
 from queue import SimpleQueue
 from typing import Any
 
@@ -34,7 +34,8 @@ _AHEAD_PER_JOB = 4
 # How soon a task is begun that came while others are under way.
 _LOOK_AGAIN_SECONDS = 0.5
 
-Start = Callable[[], "Job | NoCandidate"]
+Start = Callable[[str], "Job | NoCandidate"]
+"""Given the device to compute on, where it computes at all before it is judged."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ class LocalExecutor:
         self._supervisor = supervisor
         self._leases = leases
         self._devices = list(devices)
+        self._turns = cycle(self._devices)
         self._free = SimpleQueue[str]()
         for device in devices:
             self._free.put(device)
@@ -195,12 +197,11 @@ class LocalExecutor:
             raise
 
     def _prepare(self, task: Task) -> Done:
+        device = next(self._turns)
+        beside_others = task.on_device or device == "cpu"
         try:
-            with ExitStack() as held:
-                if task.on_device or self._devices == ["cpu"]:
-                    for device in self._devices:
-                        held.enter_context(self._leases.shared(device))
-                started = task.start()
+            with self._leases.shared(device) if beside_others else nullcontext():
+                started = task.start(device)
                 if isinstance(started, Job) and not self._stopping:
                     self._supervisor.prepare(started, task.on_device)
         except KernelgaugeError as error:

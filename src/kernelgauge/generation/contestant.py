@@ -27,7 +27,7 @@ class Contestant(Protocol):
         """The sample numbers it has for the problem with this key; empty if it does not answer it at all."""
 
     def complete(self, problem: Problem, sample: int, device: str) -> Candidate | NoCandidate:
-        """Answers `problem` for `device` (`"cpu"` or `"cuda"`)."""
+        """Answers `problem` for `device` (`cpu`, `cuda`, or one GPU of several: `cuda:1`)."""
 
 
 def on_device(contestant: Contestant) -> bool:

@@ -18,6 +18,7 @@ from typing import ClassVar
 
 from kernelgauge.errors import MachineError, UsageError
 from kernelgauge.generation.turns import Turns
+from kernelgauge.hardware import visible_devices
 from kernelgauge.schema import Candidate, NoCandidate, Problem
 
 BACKENDS = {"cpu": "cpp", "cuda": "triton"}
@@ -55,31 +56,32 @@ class Inductor:
 
         Raises `UsageError` for an unknown device, `MachineError` if the compile was killed from outside.
         """
-        if device not in BACKENDS:
+        kind = device.partition(":")[0]
+        if kind not in BACKENDS:
             raise UsageError(f"Inductor writes kernels for {' and '.join(BACKENDS)}, not for {device!r}.")
         request = {
             "key": problem.key,
             "source": problem.source,
-            "device": device,
+            "device": kind,
             "threads": self.threads,
         }
         with _TURNS.together():
-            answer = self._ask(json.dumps(request))
+            answer = self._ask(json.dumps(request), device)
         if answer.get("reason", "").startswith(_NO_ROOM):
             with _TURNS.alone():
-                answer = self._ask(json.dumps(request))
+                answer = self._ask(json.dumps(request), device)
         if reason := answer.get("reason"):
             return NoCandidate(problem=problem.key, contestant=self.name, sample=sample, reason=reason)
         return Candidate(
             problem=problem.key,
             source=answer["source"],
-            backend=BACKENDS[device],
+            backend=BACKENDS[kind],
             contestant=self.name,
             sample=sample,
             origin=f"TorchInductor of torch {answer['torch']}",
         )
 
-    def _ask(self, request: str) -> dict[str, str]:
+    def _ask(self, request: str, device: str) -> dict[str, str]:
         with tempfile.TemporaryDirectory(prefix="kernelgauge-inductor-") as scratch:
             child = subprocess.Popen(
                 [sys.executable, "-m", "kernelgauge.generation.inductor_compile"],
@@ -87,7 +89,7 @@ class Inductor:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=scratch,
-                env=_environment(scratch),
+                env=_environment(scratch, device),
                 text=True,
                 errors="replace",
                 start_new_session=True,
@@ -106,14 +108,19 @@ class Inductor:
         return answer
 
 
-def _environment(scratch: str) -> dict[str, str]:
+def _environment(scratch: str, device: str) -> dict[str, str]:
     """The parent's environment, with every cache in `scratch`: no stale code, nothing left behind."""
-    return os.environ | {
-        "TORCHINDUCTOR_CACHE_DIR": f"{scratch}/cache",
-        "TRITON_CACHE_DIR": f"{scratch}/triton",
-        "TORCHINDUCTOR_COMPILE_THREADS": "1",
-        "PYTHONHASHSEED": "0",
-    }
+    sees = {} if device == "cpu" else {"CUDA_VISIBLE_DEVICES": visible_devices(device)}
+    return (
+        os.environ
+        | sees
+        | {
+            "TORCHINDUCTOR_CACHE_DIR": f"{scratch}/cache",
+            "TRITON_CACHE_DIR": f"{scratch}/triton",
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",
+            "PYTHONHASHSEED": "0",
+        }
+    )
 
 
 def _end(child: subprocess.Popen[str]) -> None:

@@ -76,9 +76,8 @@ class Compiler:
         from kernelgauge.problems.loader import load_problem
 
         problem: Problem = load_problem(asked.problem, sizes=asked.sizes)
-        kind = asked.device.partition(":")[0]
         with Leases(load_settings().cache / "locks").shared(asked.device):
-            found = Inductor().complete(problem, asked.sample, kind)
+            found = Inductor().complete(problem, asked.sample, asked.device)
         if isinstance(found, NoCandidate):
             return f"No candidate: {found.reason}", True
         return f"```python\n{found.source}\n```", True

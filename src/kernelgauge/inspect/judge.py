@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kernelgauge.config import Limits
@@ -296,9 +297,8 @@ class Judge:
         session, queue = self._session, self._queue
         if session is None or queue is None:
             raise MachineError("the judge was closed")
-        device = self.setting.device
-        task = Task(problem.key, candidate.sample, lambda: session.job(problem, candidate, self.rules, device))
-        return queue.submit(task)
+        start = partial(session.job, problem, candidate, self.rules)
+        return queue.submit(Task(problem.key, candidate.sample, start))
 
     def _left_out(self, problem: Problem, error: ReferenceTooLarge, final: bool) -> TooLarge:
         from kernelgauge.contest import too_large_of

@@ -55,6 +55,9 @@ class Timing(Record):
     in its samples."""
     unnoticed_ms: float = 0.0
     """What a worker could have kept to itself in each call without the parent's clock noticing."""
+    shift_ms: tuple[float, float, float] | None = None
+    """By how much longer than beside the reference's calls it took from what the worker timed to its word on it:
+    estimate and interval. None where the parent's clock decides."""
     device_reference_ms: float | None = None
     """Median of a call whose kernels all wait in the queue before the first starts. The worker's word."""
     device_candidate_ms: float | None = None

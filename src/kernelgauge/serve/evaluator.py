@@ -56,11 +56,11 @@ class SessionEvaluator:
         self._queue.close()
         self._session.close()
 
-    def _begin(self, claim: Claim, begun: Callable[[], None]) -> Job:
+    def _begin(self, claim: Claim, begun: Callable[[], None], device: str) -> Job:
         begun()
         setting, session = self._setting, self._session
         problem = load_problem(claim.problem, sizes=sizes_within(claim.problem, setting.sizes))
-        session.memory.check(problem, setting.protocol, setting.device, session.environment)
+        session.memory.check(problem, setting.protocol, device, session.environment)
         candidate = Candidate(
             problem=problem.key,
             source=claim.source,
@@ -68,7 +68,7 @@ class SessionEvaluator:
             contestant=claim.account,
             origin=f"submission {claim.number}",
         )
-        return session.job(problem, candidate, setting.protocol, setting.device)
+        return session.job(problem, candidate, setting.protocol, device)
 
     def _end(self, verdict: Future[Evaluation], done: Future[Done]) -> None:
         try:
