@@ -18,6 +18,7 @@ from kernelgauge.backends.registry import backend_named, detect, names
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import BackendMissing, UsageError
 from kernelgauge.evaluation.failures import Failure
+from kernelgauge.hardware import gpu
 from kernelgauge.schema import Candidate, Evaluation, Outcome, Problem
 from kernelgauge.session import Session
 
@@ -444,3 +445,11 @@ def test_a_preloaded_module_does_not_know_the_folders_of_the_zygote(session: Ses
 )
 def test_only_raw_kernels_of_ours_make_a_cuda_candidate(text: str, backend: str) -> None:
     assert detect(text) == backend
+
+
+@pytest.mark.skipif(gpu() is not None, reason="says what a machine without a GPU is told")
+@pytest.mark.parametrize("backend", ["torch", "triton"])
+def test_one_gpu_of_several_is_asked_for_like_any(session: Session, backend: str) -> None:
+    candidate = Candidate(problem="scaled", source="", backend=backend)
+    with pytest.raises(BackendMissing, match="no NVIDIA GPU is visible here"):
+        session.job(Problem(key="scaled", name="scaled", source=""), candidate, load_protocol("strict"), "cuda:1")

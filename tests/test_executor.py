@@ -113,8 +113,16 @@ def test_what_computes_on_the_device_waits_for_it(tmp_path: Path) -> None:
     assert len(supervisor.prepared) == 2
 
 
-def test_those_that_compute_on_a_device_are_spread_over_all(tmp_path: Path) -> None:
-    supervisor = Watched()
+def test_of_several_devices_one_computes_what_the_others_judge_until_all_is_built(tmp_path: Path) -> None:
+    class Mixed(Watched):
+        def prepare(self, job: Job, on_device: bool = False) -> None:
+            assert on_device
+            if job.problem.key == "9/39":
+                assert comes_true(lambda: len(self.judged) == 39), "the others wait for nobody"
+                assert set(self.judged) == {"cuda:0", "cuda:1"}
+            self.prepared.append(job.problem.key)
+
+    supervisor = Mixed()
     supervisor.may_judge.set()
     given: list[str] = []
 
@@ -125,8 +133,27 @@ def test_those_that_compute_on_a_device_are_spread_over_all(tmp_path: Path) -> N
 
         return Task(task.problem, task.sample, start, on_device=True)
 
-    assert len(list(executor(supervisor, tmp_path, devices=3).run([on(task) for task in tasks(12)]))) == 12
-    assert [given.count(f"cuda:{index}") for index in range(3)] == [4, 4, 4]
+    found = list(executor(supervisor, tmp_path, devices=3).run([on(task) for task in tasks(40)]))
+    assert not [done.result for done in found if not isinstance(done.result, Job)]
+    assert len(found) == 40 and set(given) == {"cuda:2"}
+
+
+def test_who_lent_its_device_judges_in_the_end(tmp_path: Path) -> None:
+    class Entered(Watched):
+        def prepare(self, job: Job, on_device: bool = False) -> None:
+            pass
+
+        def judge(self, job: Job, timed: bool = True) -> None:
+            entered.add(job.device)
+            super().judge(job, timed)
+
+    entered: set[str] = set()
+    supervisor = Entered()
+    thread, found = in_background(executor(supervisor, tmp_path, devices=2).run(tasks(4, on_device=True)))
+    assert comes_true(lambda: entered == {"cuda:0", "cuda:1"})
+    supervisor.may_judge.set()
+    thread.join(60)
+    assert len(found) == 4
 
 
 def test_who_computes_on_the_device_does_so_in_waves(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from kernelgauge.errors import KernelgaugeError, ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.local import Done, Task
 from kernelgauge.generation.contestant import Contestant, on_device
+from kernelgauge.problems.catalogue import split
 from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.schema import Evaluation, NoCandidate, Problem, TooLarge
 from kernelgauge.session import Session
@@ -72,6 +73,8 @@ def judge_all(
         if (key, sample) not in finished
     ]
     watch = watch or Watch()
+    if on_device(contestant):  # larger models take longer to compile: the last one should not be what all wait for
+        tasks.sort(key=lambda task: -_level(task.problem))
     watch.begin(len(tasks))
     with closing(session.executor(run.header.device, jobs)) as executor:
         return _collected(session, executor.run(tasks, watch.stage), run, protocol, watch)
@@ -87,6 +90,12 @@ def too_large_of(problem: Problem, error: ReferenceTooLarge) -> TooLarge:
         available_gb=error.available_gb,
         reason=str(error),
     )
+
+
+def _level(key: str) -> int:
+    """Of a problem by its key; 0 for those without one."""
+    place = split(key)[1].partition("/")[0]
+    return int(place) if place.isdecimal() else 0
 
 
 def _start(

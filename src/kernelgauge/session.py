@@ -20,6 +20,7 @@ from kernelgauge.errors import (
 from kernelgauge.evaluation import examination
 from kernelgauge.evaluation.admission import Weighed, weigh
 from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.launcher import worker_device
 from kernelgauge.evaluation.profiling import Profiler
 from kernelgauge.execution.assembly import assembled
 from kernelgauge.execution.judge_process import JudgeProcess
@@ -228,7 +229,7 @@ def _candidate(problem: Problem, source: str, backend: str | None) -> Candidate:
 
 
 def _check_backend(problem: Problem, backend: str, device: str) -> None:
-    reason = backend_named(backend).missing(device)
+    reason = backend_named(backend).missing(worker_device(device))
     if reason is not None:
         raise BackendMissing(f"problem {problem.key}: {reason}")
 

@@ -119,7 +119,7 @@ class Builder:
     def _by(self, route: Route, order: _Order, final: bool) -> str:
         """What the compilers printed on this route; one that may itself be at fault raises _GaveUp, unless final."""
         with self._process(route, order) as process:
-            if order.hidden:
+            if order.device != "cpu":
                 process.step_back()
             path = process.scratch / "candidate.py"
             path.write_text(order.candidate.source)

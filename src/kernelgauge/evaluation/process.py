@@ -19,14 +19,12 @@ from kernelgauge.evaluation.handover import readable
 from kernelgauge.evaluation.launcher import Role, Zygote, fork_request
 from kernelgauge.evaluation.scratch import delete
 from kernelgauge.evaluation.stillness import Running, ran_since
-from kernelgauge.timing.cores import launch_cores, off
+from kernelgauge.timing.cores import launch_cores, off, step_back
 
 _SETUP_SECONDS = 60.0
 _LOG_BYTES = 32 * 1024
 # As long as a core is not needed elsewhere: longer calls are not hurt by the time it takes to be woken.
 _SPIN_SECONDS = 0.02
-_LAST = 10
-"""Niceness of what makes way for others."""
 
 
 class WorkerEnded(Exception):
@@ -263,10 +261,8 @@ class WorkerProcess:
             os.sched_setaffinity(self._pid, off(launch_cores()))
 
     def step_back(self) -> None:
-        """Leave the cores that launch kernels, and go last on the others: somebody else is timed meanwhile."""
-        self.leave_launch_cores()
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, self._pid, _LAST)
+        """Make way for somebody else who is timed meanwhile; see `cores.step_back`."""
+        step_back(self._pid)
 
     def kill(self) -> None:
         """End the worker now; inside a process namespace all it started ends with it."""

@@ -7,8 +7,9 @@ of a wave has nothing to do joins it: one candidate that hangs keeps no other fr
 
 On a GPU nothing waits for a wave: while each device judges one candidate under its own lease, the next ones are
 generated and built, at low priority, on cores that launch no kernels, in processes that see no device. A device may
-have a process that judges for it, so that nothing that goes on here can disturb its clock. Only where the contestant
-itself computes on a device, there are waves as well, over all devices.
+have a process that judges for it, so that nothing that goes on here can disturb its clock. Where the contestant
+itself computes on a device, some of several GPUs are left to that until all is built; with one, there are waves as
+well.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from kernelgauge.schema import NoCandidate
 
 # Candidates under way for each job: what a wave consists of, and how far builds run ahead of a GPU.
 _AHEAD_PER_JOB = 4
+# Of so many GPUs, one for what computes before it is judged: compiles take longer, but run side by side.
+_BUILD_ON_ONE_OF = 4
 # How soon a task is begun that came while others are under way.
 _LOOK_AGAIN_SECONDS = 0.5
 
@@ -86,8 +89,6 @@ class LocalExecutor:
         self._devices = list(devices)
         self._turns = cycle(self._devices)
         self._free = SimpleQueue[str]()
-        for device in devices:
-            self._free.put(device)
         self._jobs = jobs
         self._timed = timed
         self._start_judge = judge
@@ -108,10 +109,16 @@ class LocalExecutor:
                 if (before := self._judges.get(device)) is None or before.ended:
                     self._judges[device] = self._start_judge()
         on_device = isinstance(tasks, Sequence) and any(task.on_device for task in tasks)
-        if self._devices == ["cpu"] or on_device:
+        lent = max(1, len(self._devices) // _BUILD_ON_ONE_OF) if on_device and len(self._devices) > 1 else 0
+        judging = self._devices[: len(self._devices) - lent]
+        self._turns = cycle(self._devices[len(judging) :] or self._devices)
+        self._free = SimpleQueue()
+        for device in judging:
+            self._free.put(device)
+        if self._devices == ["cpu"] or (on_device and not lent):
             return self._in_waves(iter(tasks), stage)
         stage("build, check and time")
-        return self._overlapped(iter(tasks))
+        return self._overlapped(iter(tasks), self._devices[len(judging) :])
 
     def _in_waves(self, waiting: Iterator[Task], stage: Callable[[str], None]) -> Iterator[Done]:
         while wave := list(islice(waiting, _AHEAD_PER_JOB * self._jobs)):
@@ -162,8 +169,12 @@ class LocalExecutor:
             for future in as_completed([pool.submit(work, item) for item in items]):
                 yield future.result()
 
-    def _overlapped(self, waiting: Iterator[Task]) -> Iterator[Done]:
-        """Judge on each device what was built first, and keep so many candidates under way that none has to wait."""
+    def _overlapped(self, waiting: Iterator[Task], lent: list[str]) -> Iterator[Done]:
+        """Judge on each device what was built first, and keep so many candidates under way that none has to wait.
+
+        Args:
+            lent: devices that join those that judge once everything is built.
+        """
         builders = ThreadPoolExecutor(self._jobs, "kernelgauge-build")
         judges = ThreadPoolExecutor(len(self._devices), "kernelgauge-judge")
         with builders, judges, self._ending(builders, judges):
@@ -171,9 +182,12 @@ class LocalExecutor:
             judging: set[Future[Done]] = set()
             while True:
                 room = _AHEAD_PER_JOB * self._jobs + len(self._devices) - len(building) - len(judging)
-                building |= {builders.submit(self._prepare, task) for task in islice(waiting, room)}
+                arrived = list(islice(waiting, room))
+                building |= {builders.submit(self._prepare, task) for task in arrived}
                 if not building and not judging:
                     return
+                while lent and not building and len(arrived) < room:  # nothing is left to build
+                    self._free.put(lent.pop())
                 ended, _ = wait(building | judging, _LOOK_AGAIN_SECONDS, return_when=FIRST_COMPLETED)
                 for future in ended:
                     done = future.result()

@@ -20,6 +20,7 @@ from kernelgauge.errors import MachineError, UsageError
 from kernelgauge.generation.turns import Turns
 from kernelgauge.hardware import visible_devices
 from kernelgauge.schema import Candidate, NoCandidate, Problem
+from kernelgauge.timing.cores import step_back
 
 BACKENDS = {"cpu": "cpp", "cuda": "triton"}
 """Which kernel language Inductor writes for which device."""
@@ -94,6 +95,8 @@ class Inductor:
                 errors="replace",
                 start_new_session=True,
             )
+            if device != "cpu":
+                step_back(child.pid)
             try:
                 out, err = child.communicate(request, timeout=self.timeout)
             except subprocess.TimeoutExpired:

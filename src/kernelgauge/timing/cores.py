@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kernelgauge.hardware import gpu_count
 
 _TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
+# Niceness of what makes way for others.
+_LAST = 10
 # With fewer, a core kept free is one taken from the parent.
 _ENOUGH = 4
 
@@ -35,6 +37,14 @@ def off(cores: Iterable[int]) -> set[int]:
     """The cores of the calling thread but these and their hardware threads; all of them where that leaves none."""
     before = os.sched_getaffinity(0)
     return before.difference(*map(_siblings, cores)) or before
+
+
+def step_back(pid: int) -> None:
+    """Have a process leave the cores that launch kernels, and go last on the others: somebody is timed meanwhile."""
+    with suppress(OSError):
+        os.sched_setaffinity(pid, off(launch_cores()))
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, pid, _LAST)
 
 
 def _siblings(core: int) -> set[int]:
