@@ -9,18 +9,23 @@ all of the other is stopped.
 
 from __future__ import annotations
 
+import math
 import secrets
 import statistics
 import time
+from functools import partial
+
+import torch
 
 from kernelgauge.checks.numerics import Distance
 from kernelgauge.config import TimingRules
-from kernelgauge.errors import MachineError
+from kernelgauge.errors import MachineError, OutOfDeviceMemory
 from kernelgauge.evaluation import judge
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.samples import NS_PER_MS, Sample, Samples
 from kernelgauge.evaluation.side import Side
+from kernelgauge.evaluation.streak import Streak, affordable
 from kernelgauge.hardware import device_index
 from kernelgauge.schema import Outcome, Timing
 from kernelgauge.timing.cache_flush import CacheFlush
@@ -28,6 +33,7 @@ from kernelgauge.timing.clocks import GpuClocks, Reading, summary
 from kernelgauge.timing.cores import keeping_off, launch_core, launch_cores
 from kernelgauge.timing.ratio import Ratio
 from kernelgauge.timing.stopping import Why, finished, in_doubt
+from kernelgauge.timing.timers import timer_named
 
 # Calls of each side from which its device time is taken, and their warm-ups.
 _DEVICE_CALLS = (2, 10)
@@ -37,6 +43,8 @@ _MOST_THROTTLED = 50
 # Share of calls: fewer may be accidents, and what they took is charged.
 _MOST_UNFINISHED = 0.5
 _FEWEST_CALLS = 10
+# Each may be disturbed; the shorter counts.
+_STREAKS = 2
 # An interval takes longer to compute than a short pair to measure: not after every one.
 _LOOK_AGAIN = 1.1
 
@@ -44,20 +52,33 @@ _LOOK_AGAIN = 1.1
 def _verify(reference: Reference, candidate: Side, eager: list[Distance], where: str) -> None:
     """The outputs of the calls just timed, compared with eager's on the same inputs.
 
-    Where that is not near enough, the oracle decides: another draw or other weights may be harder on eager too than
-    those of the checked trials. A worker can tell a timed call from a checked one, so its inputs are looked at too.
+    A worker can tell a timed call from a checked one, so its inputs are looked at too.
     """
     judge.inputs_kept(reference.inputs_kept_by(candidate), where)
+    agree(reference, eager, candidate.kept, reference.side.kept, where)
+
+
+def agree(
+    reference: Reference,
+    eager: list[Distance],
+    outputs: list[torch.Tensor],
+    due: list[torch.Tensor],
+    where: str,
+) -> None:
+    """Outputs for the inputs that the reference holds, compared with eager's, and if need be with the oracle's.
+
+    Another draw or other weights may be harder on eager too than those of the checked trials.
+    """
     agreement = reference.protocol.agreement
     slack = eager
     if agreement.rule == "oracle":
         more, most = (1 + 1 / multiple for multiple in agreement.multiples)
         slack = [Distance(own.rms * more, own.worst * most) for own in eager]
-    trial, found = judge.compare(agreement, "own", candidate.kept, reference.side.kept, slack)
+    trial, found = judge.compare(agreement, "own", outputs, due, slack)
     if not trial.agreed and reference.precise:
         truth = reference.truth()
-        own = reference.eager_distances(reference.side.kept, truth)
-        trial, found = judge.compare(agreement, "own", candidate.kept, truth, own)
+        own = reference.eager_distances(due, truth)
+        trial, found = judge.compare(agreement, "own", outputs, truth, own)
     if not trial.agreed:
         raise judge.disagreement(trial, found, agreement, where)
 
@@ -113,6 +134,8 @@ class Measurement:
             reason = f"forward: the GPU was still at work in {unfinished:.0%} of the calls it said it had computed"
             raise Failure(Outcome.REJECTED, reason, "work_after_the_clock")
         if self._device != "cpu" and number == self.rules.processes:
+            with keeping_off(self._launching):
+                self._hold_against_a_streak(reference, candidate)
             self._take_device_time(reference, candidate)
         self._seconds += time.monotonic() - started
 
@@ -171,6 +194,26 @@ class Measurement:
             seconds = self._seconds + time.monotonic() - started
             if why := finished(rules, count, seconds, ratio, 0.0 if samples.claims else rules.resolution, share):
                 return why
+
+    def _hold_against_a_streak(self, reference: Reference, candidate: Side) -> None:
+        """Where a message's scatter could make up a win that the candidate claims, look at many calls at once."""
+        rules, samples = self.rules, self._samples
+        if not rules.interleaved or not timer_named(rules.timer).counts_launches:
+            return
+        if samples.ratio(rules, final=True).low <= 1:
+            return
+        typical = statistics.median(samples.milliseconds()[1]) * NS_PER_MS
+        calls = affordable(reference, math.ceil(samples.unnoticed_ns() / (rules.resolution * typical)))
+        if calls < 2:
+            return
+        try:
+            streak = Streak(reference, candidate, calls)
+        except OutOfDeviceMemory as error:
+            reference.notes.append(f"claims were not held against a row of calls: {error}")
+            return
+        found = [streak.take(partial(agree, reference, self._eager)) for _ in range(_STREAKS)]
+        per_call = (min(taken for taken, _ in found) - min(idle for _, idle in found)) / calls
+        samples.hold_against(calls, per_call, rules.resolution)
 
     def _drop_if_slowed_down(self) -> bool:
         """Look at the GPU after a pair; forget the pair if its clock was held down by heat or the power supply."""
@@ -244,11 +287,8 @@ class Measurement:
         """Whether the samples so far tell a difference so small that their processes may explain it."""
         return in_doubt(self._samples.ratio(self.rules, final=True), self.rules.doubt)
 
-    def _shift_ms(self) -> tuple[float, float, float] | None:
-        if not (self._samples.claims and self.rules.interleaved):
-            return None
-        estimate, low, high = (shift / NS_PER_MS for shift in self._samples.shift_ns(self.rules.confidence))
-        return estimate, low, high
+    def _unnoticed_ms(self) -> float:
+        return self._samples.unnoticed_ns() / max(self._samples.streak, 1) / NS_PER_MS
 
     def result(self) -> Timing:
         """The ratio the samples support, with the samples."""
@@ -271,8 +311,9 @@ class Measurement:
             overhead_ms=statistics.median(samples.overheads()) / NS_PER_MS,
             late_work_ms=statistics.fmean(samples.late_work_ns(samples.candidate)) / NS_PER_MS,
             excess_ms=statistics.fmean(samples.excess_ns(samples.candidate)) / NS_PER_MS,
-            unnoticed_ms=samples.unnoticed_ns() / NS_PER_MS if rules.interleaved else calls_ms[1],
-            shift_ms=self._shift_ms(),
+            unnoticed_ms=self._unnoticed_ms() if rules.interleaved else calls_ms[1],
+            streak=samples.streak,
+            withheld_ms=samples.withheld_ns / NS_PER_MS,
             device_reference_ms=device_ms[0] if device_ms else None,
             device_candidate_ms=device_ms[1] if device_ms else None,
             launch_bound=device_ms is not None

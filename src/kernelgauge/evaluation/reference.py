@@ -191,6 +191,11 @@ class Reference:
         self.arguments = drawn.data["arguments"]
         self.call_seed = self.input_seeds.next() if self.protocol.inputs.seeds == "secret" else PUBLIC_SEED
 
+    def recall(self, inputs: torch.Tensor, arguments: list[Any], seed: int) -> None:
+        """Put the inputs of an earlier call back: what `draw` left in `master`, `arguments` and `call_seed`."""
+        self.master.bytes.copy_(inputs)
+        self.arguments, self.call_seed = arguments, seed
+
     def truth(self) -> list[torch.Tensor]:
         """The right outputs for the inputs just drawn, in float64; the next call of this overwrites them."""
         self._tell("expect", "done", seed=self.call_seed)

@@ -36,13 +36,33 @@ def nbytes(spec: TensorSpec) -> int:
     return math.prod(spec.shape) * dtype_of(spec.dtype).itemsize
 
 
+def aligned(size: int) -> int:
+    """The next multiple of the alignment of offsets."""
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+def views(content: torch.Tensor, specs: Sequence[TensorSpec]) -> list[torch.Tensor]:
+    """Views of bytes as these tensors; raises ValueError if one lies outside."""
+    return [_view(content, spec) for spec in specs]
+
+
+def _view(content: torch.Tensor, spec: TensorSpec) -> torch.Tensor:
+    length = nbytes(spec)
+    if spec.offset + length > content.numel():
+        raise ValueError(f"tensor {spec} does not fit a region of {content.numel()} bytes")
+    if length == 0:
+        return torch.empty(spec.shape, dtype=dtype_of(spec.dtype), device=content.device)
+    piece = content[spec.offset : spec.offset + length]
+    return piece.view(dtype_of(spec.dtype)).view(spec.shape)
+
+
 def lay_out(shapes: Sequence[tuple[Sequence[int], str]]) -> list[TensorSpec]:
     """Specs with offsets for tensors of these shapes and dtypes, one after the other."""
     specs, offset = [], 0
     for shape, dtype in shapes:
         spec = TensorSpec(shape=tuple(shape), dtype=dtype, offset=offset)
         specs.append(spec)
-        offset += -(-nbytes(spec) // _ALIGNMENT) * _ALIGNMENT
+        offset += aligned(nbytes(spec))
     return specs
 
 
@@ -60,16 +80,7 @@ class Region:
 
     def tensors(self, specs: Sequence[TensorSpec]) -> list[torch.Tensor]:
         """Views of the region as these tensors; raises ValueError if one lies outside."""
-        return [self._view(spec) for spec in specs]
-
-    def _view(self, spec: TensorSpec) -> torch.Tensor:
-        length = nbytes(spec)
-        if spec.offset + length > self.size:
-            raise ValueError(f"tensor {spec} does not fit a region of {self.size} bytes")
-        if length == 0:
-            return torch.empty(spec.shape, dtype=dtype_of(spec.dtype), device=self.bytes.device)
-        piece = self.bytes[spec.offset : spec.offset + length]
-        return piece.view(dtype_of(spec.dtype)).view(spec.shape)
+        return views(self.bytes, specs)
 
     def ticket(self) -> tuple[dict[str, Any], list[int]]:
         """What another process needs to open it: a message, and descriptors beside it."""

@@ -84,10 +84,10 @@ class WatchedSide(Side):
 
     def open(self, init: Any, seed: int, randomise: bool, math: MathMode, state: bytes | None = None) -> None:
         """As every side, but watched."""
-        await_device(self.process, self._device, self._limits.load_seconds)
+        await_device(self.process, self._device, self.limits.load_seconds)
         said = self.ask(
             "watch",
-            self._limits.load_seconds,
+            self.limits.load_seconds,
             "staged",
             places=self._places,
             device=worker_device(self._device),

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from kernelgauge.config import TimingRules
 from kernelgauge.timing.ratio import (
     Ratio,
-    location,
     median_deviation,
     of_means,
     of_rounds,
@@ -60,6 +59,10 @@ class Samples:
     candidate: list[Sample] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     """Number of pairs at the end of each finished round."""
+    streak: int = 0
+    """Calls in one bracket that the candidate's claims were held against; 0: none."""
+    withheld_ns: float = 0.0
+    """What its claims are short of those."""
 
     def rounds(self) -> list[int]:
         """Pairs in each finished round."""
@@ -132,11 +135,18 @@ class Samples:
         overheads = self.overheads()
         return max(_SCATTER * 1.4826 * median_deviation(overheads), _HONEST_GAP * statistics.median(overheads))
 
-    def shift_ns(self, confidence: float) -> tuple[float, float, float]:
-        """By how much the candidate's gaps between bracket and claim are longer than the reference's beside them:
-        estimate and interval. An honest one's differ by what two processes do."""
-        pairs = zip(_gaps(self.candidate), _gaps(self.reference), strict=True)
-        return location([own - other for own, other in pairs], confidence)
+    def hold_against(self, calls: int, per_call_ns: float, resolution: float) -> None:
+        """Charge each of the candidate's calls what it claims to be faster by itself than in a streak.
+
+        A streak is off by no more than one message, shared by its calls; and what no ratio resolves, is left.
+
+        Args:
+            per_call_ns: of the candidate's streak, less messages and copies.
+        """
+        short = per_call_ns - statistics.median(self.milliseconds()[1]) * NS_PER_MS
+        self.streak = calls
+        if short > self.unnoticed_ns() / calls + resolution * per_call_ns:
+            self.withheld_ns = short
 
     def milliseconds(self) -> tuple[list[float], list[float]]:
         """Times of both sides, one per call."""
@@ -144,10 +154,10 @@ class Samples:
 
     def _claimed(self) -> tuple[list[float], list[float]]:
         times = []
-        for samples in (self.reference, self.candidate):
+        for samples, more in ((self.reference, 0.0), (self.candidate, self.withheld_ns)):
             charged = zip(samples, self.excess_ns(samples), self.late_work_ns(samples), strict=True)
             times.append(
-                [(max(sample.forward_ns, 1) + excess + late) / NS_PER_MS for sample, excess, late in charged]
+                [(max(sample.forward_ns, 1) + excess + late + more) / NS_PER_MS for sample, excess, late in charged]
             )
         return times[0], times[1]
 

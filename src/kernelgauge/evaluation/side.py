@@ -75,10 +75,11 @@ class Side:
         self._source = source
         self._device = device
         self._trusted = trusted
-        self._limits = zygote.settings.limits
+        self.limits = zygote.settings.limits
         self.process: WorkerProcess
         self.inputs: Region | None = None
         self.outputs: Region | None = None
+        self._shared: list[Region] = []
         self.expected: list[TensorSpec] = []
         self.views: list[torch.Tensor] = []
         self.kept: list[torch.Tensor] = []
@@ -102,7 +103,7 @@ class Side:
             MachineError: the device could not be started, for another reason than its memory.
         """
         try:
-            await_device(self.process, self._device, self._limits.load_seconds)
+            await_device(self.process, self._device, self.limits.load_seconds)
         except OutOfDeviceMemory as error:
             raise Failure(Outcome.OUT_OF_MEMORY, str(error)) from error
         scratch = self.process.scratch
@@ -115,7 +116,7 @@ class Side:
         build_dir = self._source.build_dir
         self.ask(
             "load",
-            self._limits.load_seconds,
+            self.limits.load_seconds,
             "loaded",
             path=str(path),
             backend=self._source.backend,
@@ -124,7 +125,7 @@ class Side:
         )
         self.ask(
             "construct",
-            self._limits.load_seconds,
+            self.limits.load_seconds,
             "constructed",
             attribute=self._source.attribute,
             init=init,
@@ -166,11 +167,20 @@ class Side:
             raise OutOfDeviceMemory(str(error).splitlines()[0]) from error
         self._hand_over("outputs", self.outputs, expected=[spec.model_dump() for spec in self.expected])
 
+    def share(self, name: str, size: int) -> Region:
+        """A further region of so many bytes, which the worker opens under that name; raises as `attach_inputs`."""
+        self.check_still()
+        self.process.thaw()
+        region = create(size, self._device)
+        self._shared.append(region)
+        self._hand_over(name, region)
+        return region
+
     def _hand_over(self, name: str, region: Region, **fields: Any) -> None:
         messages, descriptors = tickets([region])
         self.ask(
             "attach",
-            self._limits.load_seconds,
+            self.limits.load_seconds,
             "staged",
             name=name,
             regions=messages,
@@ -188,7 +198,7 @@ class Side:
         """
         self.check_still()
         self.process.thaw()
-        self.ask("stage", self._limits.call_seconds, "staged", arguments=arguments, seed=seed)
+        self.ask("stage", self.limits.call_seconds, "staged", arguments=arguments, seed=seed)
         if stop:
             self.process.freeze()
         assert self.inputs is not None
@@ -211,7 +221,7 @@ class Side:
     def trim(self) -> None:
         """Have the worker give back device memory that it keeps for later calls, and the parent its own."""
         self.process.thaw()
-        self.ask("trim", self._limits.call_seconds, "staged")
+        self.ask("trim", self.limits.call_seconds, "staged")
         self.let_go()
 
     def let_go(self) -> None:
@@ -251,7 +261,7 @@ class Side:
             start = time.perf_counter_ns()
             process.tell("forward", timer=timer, watch=watch)
             process.thaw()
-            first = process.receive_raw(self._limits.call_seconds, spin)
+            first = process.receive_raw(self.limits.call_seconds, spin)
             computed = time.perf_counter_ns()
             if look:
                 computed = self._stopped_at()
@@ -266,13 +276,13 @@ class Side:
             copying = time.perf_counter_ns()
             process.tell("copy")
             process.thaw()
-            second = process.receive_raw(self._limits.call_seconds, spin)
+            second = process.receive_raw(self.limits.call_seconds, spin)
             if spin:  # what a worker has only queued on the GPU must not be finished while nobody counts
                 self.snapshot()
             done = time.perf_counter_ns()
             claim = process.parse(second, "done")
         except WORKER_FAILURES as error:
-            raise explain_end("forward", self._limits.call_seconds, error, process.log()) from error
+            raise explain_end("forward", self.limits.call_seconds, error, process.log()) from error
         if claim.event == "failed":
             raise claimed_failure("forward", claim)
         if claim.forward_ns > (computed - start) * _CLOCKS_AGREE:
@@ -314,7 +324,7 @@ class Side:
         Raises:
             Failure: a call went wrong, or what came up are no times.
         """
-        limit = self._limits.call_seconds + _SAMPLE_SHARE * self._limits.call_seconds * (warmups + count)
+        limit = self.limits.call_seconds + _SAMPLE_SHARE * self.limits.call_seconds * (warmups + count)
         claim = self.ask("samples", limit, "done", timer=timer, warmups=warmups, count=count)
         said = claim.data.get("samples_ms")
         taken = [ms for ms in said if isinstance(ms, float) and 0 < ms < 1e9] if isinstance(said, list) else []
@@ -371,10 +381,11 @@ class Side:
 
     def _forget_regions(self) -> None:
         self.views, self.kept = [], []
-        for region in (self.inputs, self.outputs):
+        for region in (self.inputs, self.outputs, *self._shared):
             if region is not None:
                 region.close()
         self.inputs = self.outputs = None
+        self._shared.clear()
         self.let_go()
 
 

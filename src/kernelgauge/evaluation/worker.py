@@ -111,6 +111,14 @@ def warm_up(device: str) -> None:
     torch.cuda.synchronize()
 
 
+def _views(arguments: list[Any], region: Region) -> list[Any]:
+    """Arguments as the parent describes them; tensors are views of the region, whatever comes to lie there."""
+    return [
+        region.tensors([TensorSpec(**each["tensor"])])[0] if "tensor" in each else decode(each["value"])
+        for each in arguments
+    ]
+
+
 class Bench:
     """What one worker holds: the candidate's module and model, its regions, its staged arguments."""
 
@@ -121,9 +129,11 @@ class Bench:
         self.device = torch.device("cpu")
         self.dtype = torch.float32
         self.inputs: Region | None = None
+        self.shared: dict[str, Region] = {}
         self.targets: list[torch.Tensor] = []
         self.arguments: list[Any] = []
         self.previous: list[torch.Tensor] = []
+        self.row: list[tuple[int, list[Any], list[torch.Tensor]]] = []
         self.witness: Any = None
         self._spin = torch.zeros(1 << 17)
         self._timers: dict[str, Timer] = {}
@@ -176,23 +186,20 @@ class Bench:
         descriptors: list[int] | None = None,
         expected: list[dict[str, Any]] | None = None,
     ) -> dict[str, Any]:
-        """Open the region `inputs` or `outputs`, once: the parent cannot free what is still open here."""
+        """Open a region, once: the parent cannot free what is still open here."""
         (region,) = opened(regions, descriptors or [], str(self.device))
         if name == "inputs":
             self.inputs = region
-        else:
+        elif name == "outputs":
             self.targets = region.tensors([TensorSpec(**spec) for spec in expected or []])
+        else:
+            self.shared[name] = region
         return {"event": "staged"}
 
     def stage(self, arguments: list[Any], seed: int) -> dict[str, Any]:
         """Take the next call's arguments, as views of the input region; what is in it may come later."""
         assert self.inputs is not None
-        self.arguments = []
-        for argument in arguments:
-            if "tensor" in argument:
-                self.arguments += self.inputs.tensors([TensorSpec(**argument["tensor"])])
-            else:
-                self.arguments.append(decode(argument["value"]))
+        self.arguments = _views(arguments, self.inputs)
         torch.manual_seed(seed)
         self._synchronise()
         self._wake_threads()
@@ -228,6 +235,36 @@ class Bench:
         else:
             self.previous = []
         return claim
+
+    def stage_streak(self, calls: list[dict[str, Any]], expected: list[list[dict[str, Any]]]) -> dict[str, Any]:
+        """Take the arguments of a row of calls, as views of their region, and where each is to put its outputs."""
+        inputs, outputs = self.shared["streak inputs"], self.shared["streak outputs"]
+        places = [outputs.tensors([TensorSpec(**spec) for spec in specs]) for specs in expected]
+        self.row = [
+            (call["seed"], _views(call["arguments"], inputs), targets)
+            for call, targets in zip(calls, places, strict=True)
+        ]
+        self._synchronise()
+        return {"event": "staged"}
+
+    def streak(self, compute: bool) -> dict[str, Any]:
+        """All calls of the row, one after the other, and the outputs of each copied out; then wait for the device.
+
+        Without `compute`, whatever stands in place of the next call's outputs is copied.
+        """
+        copied = True
+        with torch.no_grad():
+            for (seed, arguments, targets), (_, _, others) in zip(
+                self.row, [*self.row[1:], self.row[0]], strict=True
+            ):
+                torch.manual_seed(seed)
+                outputs = [_in_memory(tensor) for tensor in flatten(self.model(*arguments))] if compute else others
+                copied &= [(t.shape, t.dtype) for t in targets] == [(t.shape, t.dtype) for t in outputs]
+                if copied:
+                    for target, output in zip(targets, outputs, strict=True):
+                        target.copy_(output)
+        self._synchronise()
+        return {"event": "done", "copied": copied}
 
     def _places(self, outputs: list[torch.Tensor]) -> list[dict[str, Any]]:
         """Where the outputs lie, for the parent to look at: it cannot look into the memory of a GPU."""
@@ -318,7 +355,7 @@ def serve(channel: socket.socket) -> None:
             claim = getattr(bench, stage)(**command)
         except BaseException as error:  # the boundary between candidate and record, SystemExit included
             claim = failure(stage, error)
-        if stage != "forward":
+        if stage not in ("forward", "streak"):
             sys.stdout.flush()
             sys.stderr.flush()
         send(channel, claim)

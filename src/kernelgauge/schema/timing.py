@@ -55,9 +55,10 @@ class Timing(Record):
     in its samples."""
     unnoticed_ms: float = 0.0
     """What a worker could have kept to itself in each call without the parent's clock noticing."""
-    shift_ms: tuple[float, float, float] | None = None
-    """By how much longer than beside the reference's calls it took from what the worker timed to its word on it:
-    estimate and interval. None where the parent's clock decides."""
+    streak: int = Field(default=0, ge=0)
+    """Calls of the candidate in one bracket that its claims were held against; 0: none were, or were needed."""
+    withheld_ms: float = Field(default=0.0, ge=0)
+    """What its claims were short of those; in its samples."""
     device_reference_ms: float | None = None
     """Median of a call whose kernels all wait in the queue before the first starts. The worker's word."""
     device_candidate_ms: float | None = None

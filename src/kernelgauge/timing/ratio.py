@@ -49,29 +49,23 @@ def standard_error_of_median(samples: Sequence[float]) -> float:
 def paired(reference: Sequence[float], candidate: Sequence[float], confidence: float) -> Ratio:
     """Ratio from pairs measured next to each other, so that drift of the machine cancels.
 
+    Hodges-Lehmann estimate of the log ratios with the Wilcoxon signed-rank interval (Hollander & Wolfe, Nonparametric
+    Statistical Methods, section 3.2 to 3.3; normal approximation): nearly as sharp as a mean on quiet machines, and
+    unmoved by single disturbed samples.
+
     Args:
         reference, candidate: times of the same unit, equal length of at least 2, all above zero.
     """
     logs = np.log(np.asarray(reference, float)) - np.log(np.asarray(candidate, float))
-    return Ratio(*map(math.exp, location(logs, confidence)))
-
-
-def location(values: Sequence[float] | np.ndarray, confidence: float) -> tuple[float, float, float]:
-    """Where values lie that scatter about one place: estimate, and both ends of its interval.
-
-    Hodges-Lehmann estimate with the Wilcoxon signed-rank interval (Hollander & Wolfe, Nonparametric Statistical
-    Methods, section 3.2 to 3.3; normal approximation): nearly as sharp as a mean on quiet machines, and unmoved by
-    single disturbed samples.
-    """
-    taken = np.asarray(values, float)
-    count = len(taken)
+    count = len(logs)
     first, second = np.triu_indices(count)
-    averages = np.sort((taken[first] + taken[second]) / 2)
+    averages = np.sort((logs[first] + logs[second]) / 2)
     z = float(norm.ppf((1 + confidence) / 2))
     centre = count * (count + 1) / 4
     spread = math.sqrt(count * (count + 1) * (2 * count + 1) / 24)
     rank = max(int(centre - z * spread), 0)
-    return float(np.median(averages)), float(averages[rank]), float(averages[len(averages) - 1 - rank])
+    low, high = averages[rank], averages[len(averages) - 1 - rank]
+    return Ratio(*(float(math.exp(value)) for value in (np.median(averages), low, high)))
 
 
 def of_rounds(

@@ -37,6 +37,8 @@ class Timer:
     devices: tuple[str, ...] = ("cuda",)
     times_single_calls: bool = True
     """Whether `call` works: else the timer needs many calls on one set of inputs."""
+    counts_launches: bool = True
+    """Whether a single call's time holds the launches of its kernels."""
 
     def call(self, forward: Forward) -> Any:
         """Run `forward` once, timed, and return its result; `elapsed_ns` tells the time afterwards."""
@@ -98,6 +100,8 @@ class CudaGraph(CudaEvent):
     The graph reads its inputs where they lay when it was captured, so every call must find its own there.
     """
 
+    counts_launches = False
+
     def __init__(self) -> None:
         self._graph: torch.cuda.CUDAGraph | None = None
         self._result: Any = None
@@ -129,6 +133,7 @@ class QueuedEvent(CudaEvent):
     it causes.
     """
 
+    counts_launches = False
     _QUEUE_FACTOR = 3.0
     _CYCLES_PER_SECOND = 2e9
     """Above the clock of any GPU of today, so that the head start is never too short for that reason."""

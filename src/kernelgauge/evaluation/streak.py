@@ -1,0 +1,162 @@
+"""Many calls between two looks at the parent's clock: what a worker could keep to itself in each of them, adds up.
+
+A message about a call takes some tenths of a millisecond, and a worker's word on the call may be short of the truth
+by as much as that scatters. In a streak a worker computes the answers to several inputs that all lie there, and says
+so once: the parent's clock is then off by the scatter of one message, shared by all calls. Nothing is flushed and
+nobody waits between two calls, so none of them takes longer than one by itself, and who claims less has not told all.
+
+What messages and copies cost is what a streak of the reference's worker takes in which nothing is computed. Outputs
+are compared like those of timed calls.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from kernelgauge.evaluation.channel import TensorSpec
+from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end
+from kernelgauge.evaluation.process import WORKER_FAILURES
+from kernelgauge.evaluation.reference import Reference
+from kernelgauge.evaluation.regions import aligned, size_of, views
+from kernelgauge.evaluation.side import Side
+from kernelgauge.hardware import device_index
+from kernelgauge.schema import Outcome
+
+# The order for more might not fit a message.
+MOST_CALLS = 8
+# Of the free memory: both workers need room for what they compute, too.
+_SHARE_OF_MEMORY = 0.4
+
+Verified = Callable[[list[torch.Tensor], list[torch.Tensor], str], None]
+"""Given the candidate's answers, the reference's, and which call it was: raises Failure if they do not agree."""
+
+
+def affordable(reference: Reference, calls: int) -> int:
+    """How many calls of at most that many fit the device beside all else, inputs and outputs of both sides."""
+    if reference.device == "cpu":
+        return min(calls, MOST_CALLS)
+    each = 3 * reference.master.size + 4 * size_of(reference.expected)
+    free, _ = torch.cuda.mem_get_info(device_index(reference.device))
+    return min(calls, MOST_CALLS, int(free * _SHARE_OF_MEMORY) // each)
+
+
+class _Room:
+    """Room on one side for the inputs and outputs of several calls."""
+
+    def __init__(self, reference: Reference, side: Side, calls: int):
+        self.side = side
+        self._due = reference.expected
+        self._in_bytes = aligned(reference.master.size)
+        self._out_bytes = aligned(size_of(self._due))
+        self._inputs = side.share("streak inputs", calls * self._in_bytes)
+        self._outputs = side.share("streak outputs", calls * self._out_bytes)
+        self._kept = torch.empty_like(self._outputs.bytes)
+
+    def stage(self, arguments: list[list[Any]], seeds: list[int], inputs: list[torch.Tensor]) -> None:
+        """Tell the worker what the calls look like, stop it, and put their inputs in place."""
+        side = self.side
+        side.check_still()
+        side.process.thaw()
+        calls = [
+            {"seed": seed, "arguments": [_moved(each, call * self._in_bytes) for each in its]}
+            for call, (its, seed) in enumerate(zip(arguments, seeds, strict=True))
+        ]
+        due = [[spec.model_dump() for spec in self._specs(call)] for call in range(len(calls))]
+        side.ask("stage_streak", side.limits.call_seconds, "staged", calls=calls, expected=due)
+        side.process.freeze()
+        for call, content in enumerate(inputs):
+            self._inputs.bytes[call * self._in_bytes :][: content.numel()].copy_(content)
+        self._outputs.bytes.view(torch.int64).fill_(secrets.randbits(62))
+        side.wait()
+        side.check_still()
+
+    def run(self, compute: bool = True) -> int:
+        """Nanoseconds from the order until all outputs are out of the worker's reach.
+
+        Raises:
+            Failure: a call went wrong; values are not looked at here.
+        """
+        side, process = self.side, self.side.process
+        limit = side.limits.call_seconds
+        try:
+            start = time.perf_counter_ns()
+            process.tell("streak", compute=compute)
+            process.thaw()
+            said = process.receive_raw(limit, spin=True)
+            self._kept.copy_(self._outputs.bytes)
+            side.wait()
+            done = time.perf_counter_ns()
+            claim = process.parse(said, "done")
+        except WORKER_FAILURES as error:
+            raise explain_end("forward", limit, error, process.log()) from error
+        if claim.event == "failed":
+            raise claimed_failure("forward", claim)
+        process.freeze()
+        if not claim.copied:
+            raise Failure(Outcome.WRONG_SHAPE, "forward: other outputs in a row of calls than in one by itself")
+        return done - start
+
+    def answers(self, call: int) -> list[torch.Tensor]:
+        """What the worker has answered to that call."""
+        return views(self._kept, self._specs(call))
+
+    def _specs(self, call: int) -> list[TensorSpec]:
+        shift = call * self._out_bytes
+        return [spec.model_copy(update={"offset": spec.offset + shift}) for spec in self._due]
+
+
+def _moved(argument: dict[str, Any], shift: int) -> dict[str, Any]:
+    """An argument as the oracle describes it, that many bytes further on in its region."""
+    if "tensor" not in argument:
+        return argument
+    return {"tensor": argument["tensor"] | {"offset": argument["tensor"].get("offset", 0) + shift}}
+
+
+class Streak:
+    """Room for a row of calls on both sides; used as often as wanted.
+
+    Raises (from the constructor):
+        Failure: the candidate's worker cannot open it.
+        OutOfDeviceMemory: there is none.
+    """
+
+    def __init__(self, reference: Reference, candidate: Side, calls: int):
+        self.calls = calls
+        self.reference = reference
+        with reference.blamed(reference.side):
+            self._own = _Room(reference, reference.side, calls)
+        self._other = _Room(reference, candidate, calls)
+
+    def take(self, verified: Verified) -> tuple[int, int]:
+        """Nanoseconds of the candidate's streak on new inputs, and of one in which nothing is computed.
+
+        Args:
+            verified: is given each call's answers while `reference` holds the inputs of that call.
+
+        Raises:
+            Failure: a call of the candidate's went wrong, or its answer was.
+        """
+        reference, own, other = self.reference, self._own, self._other
+        arguments, seeds, inputs = [], [], []
+        for _ in range(self.calls):
+            reference.draw("own")
+            arguments.append(reference.arguments)
+            seeds.append(reference.call_seed)
+            inputs.append(reference.master.bytes.clone())
+        reference.rest()
+        with reference.blamed(own.side):
+            own.stage(arguments, seeds, inputs)
+            idle = own.run(compute=False)
+            own.run()
+        other.stage(arguments, seeds, inputs)
+        taken = other.run()
+        other.side.check_still()
+        for call in range(self.calls):
+            reference.recall(inputs[call], arguments[call], seeds[call])
+            verified(other.answers(call), own.answers(call), f"call {call + 1} of a row")
+        return taken, idle

@@ -1,0 +1,135 @@
+"""Many calls in one bracket: each computes on inputs of its own and is compared; claims short of that are charged."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+import torch
+
+from kernelgauge.checks.numerics import Distance
+from kernelgauge.config import load_protocol
+from kernelgauge.evaluation.failures import Failure
+from kernelgauge.evaluation.measure import agree
+from kernelgauge.evaluation.samples import Sample, Samples
+from kernelgauge.evaluation.sides import Sides
+from kernelgauge.evaluation.spares import Spares
+from kernelgauge.evaluation.streak import MOST_CALLS, Streak, affordable
+from kernelgauge.schema import Candidate, Outcome, Problem
+from kernelgauge.session import Session
+
+SLEEP = 0.02
+CALLS = 4
+PROBLEM = """
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x, scale):
+        noise = torch.rand(x.shape[1])
+        return torch.relu(x) * scale + noise, x.sum()
+
+
+def get_inputs():
+    return [torch.rand(64, 32), 3.0]
+
+
+def get_init_inputs():
+    return []
+"""
+SAME = PROBLEM.replace("class Model(", "class ModelNew(")
+SLEEPS = SAME.replace("noise =", f"__import__('time').sleep({SLEEP})\n        noise =")
+# Where inputs lie elsewhere than in the first call, the answer is an old one.
+SKIPS = (
+    SAME.replace(
+        "        noise =",
+        "        if getattr(self, 'place', x.data_ptr()) != x.data_ptr() and hasattr(self, 'old'):\n"
+        "            return self.old\n"
+        "        self.place = x.data_ptr()\n        noise =",
+    )
+    .replace("return torch.relu", "self.old = torch.relu")
+    .replace("x.sum()\n", "x.sum()\n        return self.old\n")
+)
+OTHER_SHAPE = SKIPS.replace(
+    "return self.old\n        self.place", "return self.old[0][:1], self.old[1]\n        self.place"
+)
+
+
+@contextlib.contextmanager
+def streak(session: Session, source: str, device: str = "cpu") -> Iterator[Streak]:
+    problem = Problem(key="own", name="own", source=PROBLEM)
+    candidate = Candidate(problem="own", source=source, backend="torch")
+    job = session.job(problem, candidate, load_protocol("strict"), device)
+    zygote = session.supervisor.zygote
+    with Sides(zygote, Spares(zygote)).opened(job) as (reference, side):
+        reference.draw("own")
+        with reference.blamed(reference.side):
+            reference.answer()
+        side.stage(reference.arguments, reference.master, reference.call_seed, stop=True)
+        side.call()
+        side.process.freeze()
+        yield Streak(reference, side, affordable(reference, CALLS))
+
+
+def verified(made: Streak) -> partial[None]:
+    return partial(agree, made.reference, [Distance(1e-7, 1e-6)] * 2)
+
+
+def test_each_call_computes_on_inputs_and_seed_of_its_own(session: Session) -> None:
+    seen: list[list[torch.Tensor]] = []
+
+    def note(outputs: list[torch.Tensor], due: list[torch.Tensor], where: str) -> None:
+        assert all(torch.equal(got, own) for got, own in zip(outputs, due, strict=True))
+        seen.append([output.clone() for output in outputs])
+
+    with streak(session, SLEEPS) as made:
+        taken, idle = made.take(note)
+        assert made.calls == len(seen) == CALLS
+        assert taken >= CALLS * SLEEP * 1e9, "each call slept"
+        assert idle > 0
+        made.take(note)
+    assert len({float(total) for _, total in seen}) == 2 * CALLS, "no inputs come twice"
+
+
+@pytest.mark.parametrize(("source", "due"), [(SKIPS, Outcome.WRONG_VALUE), (OTHER_SHAPE, Outcome.WRONG_SHAPE)])
+def test_what_is_wrong_only_in_a_row_is_refused(session: Session, source: str, due: Outcome) -> None:
+    with streak(session, source) as made, pytest.raises(Failure) as refused:
+        made.take(verified(made))
+    assert refused.value.outcome is due
+
+
+def test_an_honest_row_agrees(session: Session) -> None:
+    with streak(session, SAME) as made:
+        made.take(verified(made))
+
+
+def test_a_row_has_no_more_calls_than_fit_a_message(session: Session) -> None:
+    with streak(session, SAME) as made:
+        assert affordable(made.reference, 1000) == MOST_CALLS
+
+
+def claimed(candidate_us: int, gap_us: int = 400) -> Samples:
+    """A reference of 500 µs, and a candidate that claims so much and took 500 µs less than the parent can see."""
+    gaps = [gap_us - 20, gap_us, gap_us + 20] * 8
+    reference = [Sample((500 + gap) * 1000, 0, 500_000) for gap in gaps]
+    candidate = [Sample((candidate_us + gap) * 1000, 0, candidate_us * 1000) for gap in gaps]
+    return Samples(claims=True, reference=reference, candidate=candidate)
+
+
+def test_a_claim_that_is_short_of_a_streak_is_made_up_for() -> None:
+    forged = claimed(420)
+    assert forged.milliseconds()[1] == pytest.approx([0.42] * 24), "a single message does not show that"
+    forged.hold_against(8, 500_000, 0.02)
+    assert forged.milliseconds()[1] == pytest.approx([0.5] * 24)
+    assert forged.withheld_ns == pytest.approx(80_000)
+
+
+@pytest.mark.parametrize("per_call_us", [100, 415, 425])
+def test_an_honest_claim_is_left_as_it_is(per_call_us: int) -> None:
+    """Calls in a row take less than one by itself, or a little more."""
+    honest = claimed(420)
+    honest.hold_against(8, per_call_us * 1000, 0.02)
+    assert honest.withheld_ns == 0 and honest.streak == 8
+    assert honest.milliseconds()[1] == pytest.approx([0.42] * 24)
