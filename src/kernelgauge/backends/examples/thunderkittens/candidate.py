@@ -53,7 +53,6 @@ kernels = load_inline(
     cuda_sources=CUDA,
     functions=["gated"],
     extra_cuda_cflags=["-O3"],
-    extra_ldflags=["-lcuda"],
 )
 
 
