@@ -1,4 +1,4 @@
-"""TileLang, CuTe and ThunderKittens: what can be proved of them without a GPU, by their own compilers where installed."""
+"""TileLang, CuTe and ThunderKittens: what their own compilers, where installed, can prove without a GPU."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from kernelgauge.hardware import gpu, package_version
 
 @dataclass(frozen=True)
 class EmbeddedBackend(Backend):
-    """There is no build: each worker compiles what it calls, before anything is timed, into its own scratch folder."""
+    """No build: each worker compiles what it calls into its own scratch folder, before anything is timed."""
 
     title: str = ""
     """The language as its makers write it."""
