@@ -247,3 +247,20 @@ def test_missing_thunderkittens_is_said(monkeypatch: pytest.MonkeyPatch, tmp_pat
 def test_the_example_with_thunderkittens_compiles(session: Session) -> None:
     candidate = Candidate(problem="-", source=backend_named("thunderkittens").example()[1], backend="thunderkittens")
     assert session.supervisor.build(candidate, "cuda").folder is not None
+
+
+@needs_nvcc
+def test_cute_in_cplusplus_finds_the_headers_of_cutlass(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "include" / "cute").mkdir(parents=True)
+    (tmp_path / "include" / "cute" / "tensor.hpp").write_text("#pragma once\nconstexpr int RANK = 2;\n")
+    monkeypatch.setenv("CUTLASS_PATH", str(tmp_path))
+    source = TINY.replace("THUNDERKITTENS_ROOT", "CUTLASS_PATH").replace('"kittens.cuh"', "<cute/tensor.hpp>")
+    source = source.replace("template <sized T>", "template <typename T>").replace("WARP_THREADS", "RANK")
+    source = source.replace(
+        "no_implicit_headers", "extra_include_paths=[os.environ['CUTLASS_PATH'] + '/include'], no_implicit_headers"
+    )
+    assert detect(source) == "cuda"
+    built = session.supervisor.build(Candidate(problem="-", source=source, backend="cuda"), "cuda")
+    assert built.made
