@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib import resources
@@ -16,7 +17,8 @@ from kernelgauge.backends.registry import backend_named, detect
 from kernelgauge.backends.thunderkittens import ThunderKittensBackend
 from kernelgauge.checks.kernel_origin import origins
 from kernelgauge.checks.rules import SETS, read
-from kernelgauge.evaluation.failures import Failure
+from kernelgauge.evaluation.channel import Claim
+from kernelgauge.evaluation.failures import Failure, claimed_failure
 from kernelgauge.hardware import package_version
 from kernelgauge.schema import Candidate, Outcome
 from kernelgauge.session import Session
@@ -169,6 +171,32 @@ def test_a_kernel_of_cute_is_known_by_its_whole_name() -> None:
     assert origins([name], [], ["kernel_cutlass_relu"], True) == {name: "own"}
     assert origins([name], [], ["kernel_cutlass_rel", "relu", "kernel_cutlass"], True) == {name: "unknown"}
     assert origins([name], [], [], False) == {name: "library"}
+
+
+REFUSED = (
+    LOADED
+    + """
+import json
+from kernelgauge.evaluation.worker import failure
+try:
+    candidate.residual_kernel(512, 1000)
+except RuntimeError as error:
+    print(json.dumps(failure("forward", error)))
+"""
+)
+
+
+@needs_nvcc
+@needs_tilelang
+def test_what_nvcc_refuses_in_the_first_call_is_said(tmp_path: Path) -> None:
+    right = backend_named("tilelang").example()[1]
+    path = tmp_path / "wrong.py"
+    path.write_text(right.replace("= x[row, column] +", '= T.call_extern("float32", "nothing_such", gain[column]) +'))
+    target = json.dumps({"kind": "cuda", "arch": "sm_90a"})
+    said = compiled(REFUSED, path, TILELANG_DEFAULT_TARGET=target, TILELANG_CACHE_DIR=str(tmp_path))
+    found = claimed_failure("forward", Claim.model_validate_json(" ".join(said)))
+    assert found.outcome is Outcome.RUNTIME_ERROR
+    assert re.match(r'forward: tvm_kernels\.cu\(\d+\): error: identifier "nothing_such"', found.reason), found.reason
 
 
 # Stands for the real headers, which are no package: it refuses what the backend must give to the compiler.
