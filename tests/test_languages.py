@@ -193,7 +193,8 @@ def test_what_nvcc_refuses_in_the_first_call_is_said(tmp_path: Path) -> None:
     path = tmp_path / "wrong.py"
     path.write_text(right.replace("= x[row, column] +", '= T.call_extern("float32", "nothing_such", gain[column]) +'))
     target = json.dumps({"kind": "cuda", "arch": "sm_90a"})
-    said = compiled(REFUSED, path, TILELANG_DEFAULT_TARGET=target, TILELANG_CACHE_DIR=str(tmp_path))
+    where = {"TILELANG_DEFAULT_TARGET": target, "TILELANG_CACHE_DIR": str(tmp_path)}
+    said = compiled(REFUSED, path, **where, TILELANG_PRINT_ON_COMPILATION="0")
     found = claimed_failure("forward", Claim.model_validate_json(" ".join(said)))
     assert found.outcome is Outcome.RUNTIME_ERROR
     assert re.match(r'forward: tvm_kernels\.cu\(\d+\): error: identifier "nothing_such"', found.reason), found.reason
