@@ -16,4 +16,4 @@ class CuteBackend(EmbeddedBackend):
     package: str = "nvidia-cutlass-dsl"
 
     def environment(self, device: str, scratch: Path) -> dict[str, str]:
-        return {"CUTE_DSL_CACHE_DIR": str(scratch / "cute"), "CUTE_DSL_DUMP_DIR": str(scratch / "cute")}
+        return {"CUTE_DSL_CACHE_DIR": str(scratch / "cute")}

@@ -43,12 +43,12 @@ class ThunderKittensBackend(CudaBackend):
         if self.cannot_build():
             return variables
         # nvcc reads these flags itself, after those of its caller: of two standards the last one counts.
-        flags = f"-std=c++20 -D{_generation()} -I{_include()} -I{_include().parent / 'prototype'}"
+        flags = f"-std=c++20 -D{_generation()} -I{_include()} -I{_prototype()}"
         more = "--expt-extended-lambda --expt-relaxed-constexpr -diag-suppress 3189"
         return variables | {_ROOT: str(_include().parent), "NVCC_APPEND_FLAGS": f"{flags} {more}"}
 
     def fingerprint(self) -> str:
-        return f"{super().fingerprint()} {_digest(_include())}"
+        return f"{super().fingerprint()} {_digest(_include())} {_digest(_prototype())}"
 
     def routes(self, source: str, builds: BuildCache) -> tuple[Route, ...]:
         return (Route("full", _GIGABYTES),)  # slim headers are cut for C++17, and for PyTorch's alone
@@ -58,13 +58,17 @@ def _include() -> Path:
     return Path(os.environ.get(_ROOT, "/nonexistent")).absolute() / "include"
 
 
+def _prototype() -> Path:
+    return _include().parent / "prototype"
+
+
 def _generation() -> str | None:
     return _GENERATIONS.get(architecture().partition(".")[0])
 
 
 @cache
 def _digest(folder: Path) -> str:
-    """Digest of all headers: a checkout has no version that could stand for them."""
+    """Digest of all headers in it, if it is there: a checkout has no version that could stand for them."""
     found = hashlib.sha256()
     for path in sorted(each for each in folder.rglob("*") if each.is_file()):
         found.update(f"{path.relative_to(folder)} {path.stat().st_size}\n".encode() + path.read_bytes())
