@@ -258,15 +258,19 @@ def test_missing_gpu_is_said(tmp_path: Path, packages: list[str]) -> None:
     assert "no NVIDIA GPU is visible" in said or "no CUDA compiler" in said
 
 
-def test_missing_triton_is_said(tmp_path: Path, packages: list[str]) -> None:
-    """An installation like this one in everything but Triton."""
+def test_missing_packages_are_said(tmp_path: Path, packages: list[str]) -> None:
+    """An installation like this one in everything but the languages that are packages."""
+    languages = {"triton": "Triton", "tilelang": "TileLang", "cute": "CuTe"}
     for folder in packages[1:]:
         for entry in Path(folder).iterdir():
-            if not entry.name.startswith("triton") and not (tmp_path / entry.name).exists():
+            absent = entry.name.startswith(("triton", "tilelang", "nvidia_cutlass"))
+            if not absent and not (tmp_path / entry.name).exists():
                 (tmp_path / entry.name).symlink_to(entry)
     without = [packages[0], str(tmp_path)]
     path = os.environ["PATH"]
-    assert missing_in(path, without, "triton", "cpu").startswith("Triton is not installed: pip install")
+    for name, title in languages.items():
+        said = missing_in(path, without, name, backend_named(name).devices[-1])
+        assert said.startswith(title) and f"is not installed: pip install 'kernelgauge[{name}]'" in said
     assert missing_in(path, without, "torch", "cpu") == "None"
 
 

@@ -54,6 +54,7 @@ def example(backend: str, folder: Path) -> tuple[Path, str]:
 NAMES = [
     ("relu_kernel(float const*, float*, int)", "relu_kernel", "relu_kernel"),
     ("triton_poi_fused_relu_0", "triton_poi_fused_relu_0", "triton_poi_fused_relu_0"),
+    ("kernel_cutlass_relu_tensorptrf32gmemo1_0", "relu", "kernel_cutlass_relu_tensorptrf32gmemo1_0"),
     ("aten::clamp_min", "aten::clamp_min", "aten::clamp_min"),
     ("Memcpy DtoD (Device -> Device)", "Memcpy DtoD (Device -> Device)", "Memcpy DtoD (Device -> Device)"),
     ("void ns::tiled<float, 32, true>(float*)", "tiled", "tiled"),

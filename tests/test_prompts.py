@@ -28,13 +28,14 @@ from kernelgauge.timing.gpus import gpu_here, gpu_named, names
 STRICT = load_protocol("strict")
 PUBLISHED = load_protocol("v0.1")
 RELU = load_problem("1/19")
-SHOTS = {"cuda": 3, "triton": 3, "cpp": 3, "torch": 2}
+SHOTS = {"cuda": 3, "triton": 3, "cpp": 3, "tilelang": 2, "cute": 1, "thunderkittens": 1, "torch": 2}
 WITH_EXAMPLES = tuple(SHOTS)
 PAIRS = [
     pytest.param(name, number, device, id=f"{name}-{number}-{device}", marks=[pytest.mark.gpu] * (device == "cuda"))
     for name in WITH_EXAMPLES
     for device in backend_named(name).devices
     for number in range(SHOTS[name])
+    if (name, device) != ("tilelang", "cpu")  # functions and tiles are for a GPU alone
 ]
 
 
@@ -48,6 +49,8 @@ def hardware_section(prompt: str) -> str:
 
 @pytest.mark.parametrize(("backend", "number", "device"), PAIRS)
 def test_few_shot_examples_are_right(session: Session, backend: str, number: int, device: str) -> None:
+    if reason := backend_named(backend).missing(device):
+        pytest.skip(reason)
     reference, candidate = backend_named(backend).examples()[number]
     problem = Problem(key="example", name="example", source=reference)
     record = session.evaluate(problem, candidate, backend=backend, device=device, timed=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -41,7 +42,10 @@ class CudaBackend(Backend):
 
     def environment(self, device: str, scratch: Path) -> dict[str, str]:
         home = cuda_home()
-        return {"TORCH_CUDA_ARCH_LIST": architecture()} | ({"CUDA_HOME": str(home)} if home else {})
+        variables = {"TORCH_CUDA_ARCH_LIST": architecture()} | ({"CUDA_HOME": str(home)} if home else {})
+        # Where CUTLASS is, a candidate may name its headers: CuTe in C++ is CUDA like any other.
+        cutlass = os.environ.get("CUTLASS_PATH")
+        return variables | ({"CUTLASS_PATH": cutlass} if cutlass else {})
 
     def fingerprint(self) -> str:
         return f"{torch_build()} {compilers(cuda=True)} {nvrtc.identity()} {instruction_set()} {recipe()}"

@@ -16,9 +16,14 @@ _BUILT_IN = {
     "cpp": "kernelgauge.backends.cpp:CppBackend",
     "triton": "kernelgauge.backends.triton:TritonBackend",
     "cuda": "kernelgauge.backends.cuda:CudaBackend",
+    "tilelang": "kernelgauge.backends.tilelang:TileLangBackend",
+    "cute": "kernelgauge.backends.cute:CuteBackend",
+    "thunderkittens": "kernelgauge.backends.thunderkittens:ThunderKittensBackend",
 }
 _GROUP = "kernelgauge.backends"
 _RAW = "kernelgauge.kernels"
+# Languages embedded in Python by what a candidate imports. Triton last: others borrow its small functions.
+_IMPORTED = {"tilelang": "tilelang", "cutlass": "cute", "triton": "triton"}
 
 
 def names() -> list[str]:
@@ -57,11 +62,11 @@ def detect(source: str) -> str:
         elif isinstance(node, ast.Call):
             keywords.update(keyword.arg for keyword in node.keywords if keyword.arg)
             attributes.add(getattr(node.func, "attr", getattr(node.func, "id", "")))
-    if "triton" in modules:
-        return "triton"
+    if language := next((name for module, name in _IMPORTED.items() if module in modules), None):
+        return language
     files = texts if "load" in attributes and "cpp_extension" in source else []
     if "cuda_sources" in keywords or _RAW in modules or any(".cu" in name for name in files):
-        return "cuda"
+        return "thunderkittens" if any("kittens.cuh" in text for text in texts) else "cuda"
     if "cpp_sources" in keywords or attributes & {"load_inline", "cpp_pybinding"} or any(".cpp" in f for f in files):
         return "cpp"
     return "torch"

@@ -16,6 +16,9 @@ from kernelgauge.timing.kernel_names import base_name
 
 Origin = Literal["own", "library", "unknown"]
 
+CUTE_PREFIX = "kernel_cutlass_"
+"""With what CuTe's Python form begins the name of every kernel; the function's and its arguments' follow."""
+
 # Namespaces of libraries, names that say the architecture, and templates with names that others could choose as well:
 # those of Triton, which has none, are `gemm_kernel` too.
 _LIBRARY = re.compile(
@@ -39,7 +42,7 @@ def origins(
     Args:
         names: full names, as the profiler tells them.
         made: contents of the files that the candidate's build and process have made.
-        declared: names of kernels that its own text declares for a compiler at run time.
+        declared: names of kernels that its own text declares for a compiler at run time; CuTe's without arguments.
         generates: whether the text has means to make kernels whose names nothing here can know.
     """
     found: dict[str, Origin] = dict.fromkeys(names, "library")
@@ -58,11 +61,17 @@ def origins(
     for name in names:
         exact = any(_bare(readable.get(symbol, "")) == _bare(name) for symbol in symbols[name])
         of_library = bool(_LIBRARY.search(name))
-        if name in plain or exact or (not of_library and (symbols[name] or base_name(name) in spelled)):
+        if name in plain or exact or (not of_library and (symbols[name] or _declared(base_name(name), spelled))):
             found[name] = "own"
         elif (generates and not of_library) or not all(symbol in readable for symbol in symbols[name]):
             found[name] = "unknown"
     return found
+
+
+def _declared(name: str, spelled: set[str]) -> bool:
+    """Whether a text's own kernels are called so."""
+    begun = tuple(f"{each}_" for each in spelled if each.startswith(CUTE_PREFIX))
+    return name in spelled or name.startswith(begun)
 
 
 def _bare(name: str) -> str:

@@ -46,7 +46,7 @@ def build(
 
 
 def guide(
-    backend: Annotated[str, typer.Argument(help="A kernel language: torch, cpp, triton, cuda.")],
+    backend: Annotated[str, typer.Argument(help="A kernel language, such as cuda or triton: `doctor` lists them.")],
     example: Annotated[bool, typer.Option("--example", help="Print the worked candidate instead.")] = False,
 ) -> None:
     """How to write a candidate in a kernel language, or a worked example of one."""

@@ -12,12 +12,11 @@ from typing import Any
 from kernelgauge.backends.base import Route
 from kernelgauge.backends.cache import BuildCache, build_key
 from kernelgauge.backends.registry import backend_named
-from kernelgauge.evaluation.failures import Failure, explain_end, last_line
+from kernelgauge.evaluation.failures import Failure, compiler_error, explain_end, last_line
 from kernelgauge.evaluation.isolation import SHARED_MEMORY
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
 from kernelgauge.evaluation.scratch import delete
-from kernelgauge.evaluation.worker import COMPILER_ERROR
 from kernelgauge.schema import Candidate, Outcome
 
 _LOG_TAIL = 12_000
@@ -28,8 +27,6 @@ _ROUTE_FAILURES = ("OtherRoute", "OutOfMemory")
 _VARIABLES = {"MAX_JOBS": "2"}
 # How an error reads that a GPU would have spared the candidate.
 _ABOUT_DEVICE = re.compile(r"\b(?:CUDA|NVIDIA|NVML|GPU|[Dd]rivers?\b)")
-# The staging folder is another one each time: with it, equal errors would never read alike.
-_FOLDER = re.compile(r"\S*/(?=[^/\s]+\.\w+[:(]\d)")
 
 
 @dataclass(frozen=True)
@@ -167,10 +164,9 @@ def _explain(kind: str, message: str, log: str, hidden: bool) -> Exception:
     """What the exception of a building process says."""
     if kind == "OutOfMemory":
         return Failure(Outcome.OUT_OF_MEMORY, f"build: {last_line(message)}", log=log)
-    errors = [line.strip() for line in message.splitlines() if COMPILER_ERROR.search(line)]
-    if errors or "Error building extension" in message or kind in _COMPILERS:
-        shown = _FOLDER.sub("", errors[0]) if errors else last_line(message)
-        return Failure(Outcome.BUILD_FAILED, f"build: {shown[:500]}", log=f"{log}\n{message}")
+    error = compiler_error(message)
+    if error or "Error building extension" in message or kind in _COMPILERS:
+        return Failure(Outcome.BUILD_FAILED, f"build: {error or last_line(message)}", log=f"{log}\n{message}")
     if hidden and _ABOUT_DEVICE.search(last_line(message)):
         return NeedsDevice()
     return Failure(Outcome.LOAD_FAILED, f"load: {last_line(message)}", log=f"{log}\n{message}")

@@ -8,11 +8,14 @@ import signal
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.channel import Claim
 from kernelgauge.evaluation.process import ChannelClosed, WorkerEnded, WorkerTimedOut
+from kernelgauge.evaluation.worker import COMPILER_ERROR
 from kernelgauge.schema import Outcome
 
 _DEVICE_FAULT = re.compile(r"(?:CUDA error|Triton Error \[CUDA\]): (.+)")
 _ILLEGAL_ACCESS = ("illegal memory access", "misaligned address", "address space")
 _EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Failed|Unsupported)(?:: |$)")
+# The folder is another one each time: with it, equal errors would never read alike.
+_FOLDER = re.compile(r"\S*/(?=[^/\s]+\.\w+[:(]\d)")
 _MEMORY_VIOLATIONS = {int(signal.SIGSEGV): "segmentation fault", int(signal.SIGBUS): "bus error"}
 
 
@@ -37,6 +40,12 @@ def last_line(text: str) -> str:
     own = text.rpartition("Traceback (most recent call last)")[2].splitlines()
     named = [line for line in own if _EXCEPTION.match(line)]  # some exceptions end with advice
     return (named or lines)[-1].strip()[:500] if lines else "no message"
+
+
+def compiler_error(text: str) -> str | None:
+    """The first error of a compiler in a text, without its folder; None if there is none."""
+    found = next((line.strip() for line in text.splitlines() if COMPILER_ERROR.search(line)), None)
+    return _FOLDER.sub("", found)[:500] if found else None
 
 
 def _ended(stage: str, status: int, log: str) -> Failure:
@@ -67,7 +76,7 @@ def explain_end(stage: str, seconds: float, error: Exception, log: str) -> Failu
 
 def claimed_failure(stage: str, claim: Claim) -> Failure:
     """The failure behind an exception that a worker told."""
-    text = last_line(claim.message)
+    text = compiler_error(claim.message) or last_line(claim.message)  # many a language compiles in its first call
     if fault := _DEVICE_FAULT.search(claim.message):  # the lines after it are advice
         illegal = any(mark in fault[1] for mark in _ILLEGAL_ACCESS)
         text = f"memory violation on the GPU ({fault[1]})" if illegal else fault[0]

@@ -15,6 +15,8 @@ _DEEPEST = 4
 _ANONYMOUS = re.compile(r"\(anonymous namespace\)::|<?\bunnamed>::")
 # As ncu writes lambdas in functions; where it leaves out namespaces, without some of the brackets.
 _NCU_LAMBDA = re.compile(r"(::)?\[?lambda\([^()]*\) \(instance \d+\)\]|::operator \(\)\(\)( const)?")
+# CuTe's Python form writes the types of all arguments behind a kernel's name, beginning with a tensor as a rule.
+_CUTE = re.compile(r"kernel_cutlass_(\w+?)_tensorptr\w+")
 _LAMBDA = re.compile(r"::[{\[]")
 # Template arguments that say nothing about the work: element types, sizes, and the plumbing of PyTorch and CuTe.
 _NOISE = re.compile(
@@ -72,7 +74,7 @@ def _is_function(name: str) -> bool:
 def short_name(name: str) -> str:
     """A kernel's or operator's name with the C++ noise cut, at most 72 printable ASCII characters long."""
     plain = "".join(letter if " " <= letter <= "~" else "?" for letter in name)
-    plain = _NCU_LAMBDA.sub("", _ANONYMOUS.sub("", plain))
+    plain = _CUTE.sub(r"\1", _NCU_LAMBDA.sub("", _ANONYMOUS.sub("", plain)))
     found = (_short(plain, 0) if _is_function(plain) else plain) or plain
     return found if len(found) <= _WIDTH else found[: _WIDTH - 3] + "..."
 

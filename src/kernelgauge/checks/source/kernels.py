@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kernelgauge.checks.kernel_origin import CUTE_PREFIX
 from kernelgauge.checks.source.device_code import DeviceCode, device_code
 from kernelgauge.checks.source.lead import Lead
 from kernelgauge.checks.source.python import PythonSource
@@ -27,7 +28,21 @@ MAKERS = (
     *("torch.utils.cpp_extension", "torch.cuda._compile_kernel", "torch.ops.load_library", "kernelgauge.kernels"),
     *("torch._inductor.async_compile", "torch._inductor.codecache", "numpy.ctypeslib", "thunderkittens"),
 )
-_LANGUAGES = ("triton.", "numba.cuda", "cupyx.jit", "cutlass.cute", "tilelang.", "warp.")
+# What a function is decorated with to be a kernel, and what the compiler calls one of that name.
+_LANGUAGES = {
+    "triton.": ("{}",),
+    "numba.cuda": ("{}",),
+    "cupyx.jit": ("{}",),
+    "warp.": ("{}",),
+    "tilelang.": ("{}", "{}_kernel"),
+    "cutlass.cute": (f"{CUTE_PREFIX}{{}}",),
+}
+# Languages embedded in Python: their name, the module that brings them, and what makes a kernel in each.
+_EMBEDDED = {
+    "triton": ("Triton", "triton", (".jit", ".gluon.jit")),
+    "tilelang": ("TileLang", "tilelang", (".prim_func", ".jit", ".Kernel")),
+    "cute": ("CuTe", "cutlass", (".kernel",)),
+}
 
 
 @dataclass(frozen=True)
@@ -88,13 +103,18 @@ def _origin(node: ast.expr, scope: Scope) -> ast.expr:
 
 
 def declared(source: PythonSource, texts: list[Embedded]) -> set[str]:
-    """Names of the GPU kernels that the text defines: in C++, as functions for Triton, and as Triton's text."""
+    """Names of the GPU kernels that the text defines: in C++, as functions for Triton and its like, as Triton's text.
+
+    CuTe adds the types of the arguments to a name: of those this is the beginning.
+    """
     found = {token.text for each in texts for token in each.code.kernels}
     for statement, scope in source.reading.statements:
         if isinstance(statement, Function):
             decorators = [each.func if isinstance(each, ast.Call) else each for each in statement.decorator_list]
-            if any(path.startswith(_LANGUAGES) for each in decorators for path in source.names.paths(each, scope)):
-                found.add(statement.name)
+            paths = [path for each in decorators for path in source.names.paths(each, scope)]
+            for language, forms in _LANGUAGES.items():
+                if any(path.startswith(language) for path in paths):
+                    found |= {form.format(statement.name) for form in forms}
     for call, scope in source.calls():
         if isinstance(call.func, ast.Attribute) and call.func.attr == "triton" and call.args:
             found |= set(source.names.texts(call.args[0], scope))
@@ -103,9 +123,9 @@ def declared(source: PythonSource, texts: list[Embedded]) -> set[str]:
 
 def leads(source: PythonSource, backend: str, texts: list[Embedded]) -> Iterator[Lead]:
     """What says that the candidate, written for `backend`, makes no kernel; `texts` as `embedded` gives them."""
-    if backend == "triton":
-        yield from _without_triton(source)
-    elif backend == "cuda" and texts:
+    if backend in _EMBEDDED:
+        yield from _without_kernel(source, *_EMBEDDED[backend])
+    elif backend in ("cuda", "thunderkittens") and texts:
         yield from _without_cuda(source, texts)
     elif backend == "cpp" and texts and not any(each.code.loops for each in texts):
         for each in texts:
@@ -114,12 +134,12 @@ def leads(source: PythonSource, backend: str, texts: list[Embedded]) -> Iterator
                 yield source.lead(RULE, each.at(token), reason)
 
 
-def _without_triton(source: PythonSource) -> Iterator[Lead]:
+def _without_kernel(source: PythonSource, language: str, module: str, makes: tuple[str, ...]) -> Iterator[Lead]:
     formed = source.formed()
-    if not any(path.startswith("triton.") and path.endswith((".jit", ".gluon.jit")) for _, path in formed):
+    if not any(path.startswith(f"{module}.") and path.endswith(makes) for _, path in formed):
         for node, path in formed:
-            if path.partition(".")[0] == "triton":
-                yield source.lead(RULE, node, "imports Triton and defines no kernel")
+            if path.partition(".")[0] == module:
+                yield source.lead(RULE, node, f"imports {language} and defines no kernel")
                 return
 
 

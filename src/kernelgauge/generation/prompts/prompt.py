@@ -21,7 +21,15 @@ from kernelgauge.timing.gpus import Gpu
 Shots = Literal["zero_shot", "one_shot", "few_shot"]
 """How many worked pairs of reference and candidate a prompt shows: none, one, several."""
 
-LANGUAGES = {"cpp": "C++ with OpenMP", "cuda": "CUDA C++", "triton": "Triton", "torch": "PyTorch"}
+LANGUAGES = {
+    "cpp": "C++ with OpenMP",
+    "cuda": "CUDA C++",
+    "triton": "Triton",
+    "tilelang": "TileLang",
+    "cute": "CuTe (CUTLASS's Python DSL)",
+    "thunderkittens": "CUDA C++ with ThunderKittens",
+    "torch": "PyTorch",
+}
 _DRAWS = {
     "signed": "random signs",
     "normal": "normally distributed values",

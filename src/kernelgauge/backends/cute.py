@@ -1,0 +1,19 @@
+"""Backend `cute`: CuTe's Python form (CUTLASS DSL), which brings its own compiler; runs on a GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelgauge.backends.embedded import EmbeddedBackend
+
+
+@dataclass(frozen=True)
+class CuteBackend(EmbeddedBackend):
+    name: str = "cute"
+    devices: tuple[str, ...] = ("cuda",)
+    title: str = "CuTe's Python form"
+    package: str = "nvidia-cutlass-dsl"
+
+    def environment(self, device: str, scratch: Path) -> dict[str, str]:
+        return {"CUTE_DSL_CACHE_DIR": str(scratch / "cute")}

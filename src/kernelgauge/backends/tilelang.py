@@ -1,0 +1,35 @@
+"""Backend `tilelang`: compiled by nvcc on a GPU, and as far as TileLang can by g++ on a CPU."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelgauge.backends.embedded import EmbeddedBackend
+from kernelgauge.kernels.toolkit import cuda_home
+
+
+@dataclass(frozen=True)
+class TileLangBackend(EmbeddedBackend):
+    """On a CPU only loops and plain arithmetic compile: no tiles, no products, no functions such as `T.exp`."""
+
+    name: str = "tilelang"
+    devices: tuple[str, ...] = ("cuda", "cpu")
+    title: str = "TileLang"
+    package: str = "tilelang"
+
+    def no_compiler(self, device: str) -> str | None:
+        if shutil.which("g++") is None:
+            return "no C++ compiler: g++ is not on the path (Debian: apt-get install g++)"
+        if device == "cuda" and cuda_home() is None:
+            return "no CUDA compiler: nvcc is neither on the path nor under CUDA_HOME"
+        return None
+
+    def environment(self, device: str, scratch: Path) -> dict[str, str]:
+        variables = {"TILELANG_CACHE_DIR": str(scratch / "tilelang"), "TILELANG_PRINT_ON_COMPILATION": "0"}
+        if device == "cpu":
+            variables["TILELANG_DEFAULT_TARGET"] = "c"
+        elif home := cuda_home():
+            variables["CUDA_HOME"] = str(home)
+        return variables
