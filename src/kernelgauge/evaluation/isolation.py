@@ -9,6 +9,8 @@ record, never silently assumed:
     ipc       own System V and POSIX message namespace
     mount     own mount table with a fresh /proc
     files     Landlock: writing only beneath the folders of this worker
+    reads     Landlock: reading only there, and what `view` names of the machine
+    syscalls  seccomp: no system calls that only attacks are made of
     limits    rlimits on private memory, file size, core dumps
 """
 
@@ -22,7 +24,11 @@ import signal
 import socket
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+from kernelgauge.evaluation import syscalls
+from kernelgauge.evaluation.landlock import View, confine
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -38,13 +44,9 @@ _IFF_UP = 1
 _PR_SET_PDEATHSIG = 1
 _PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
-_SYS_LANDLOCK_CREATE_RULESET = 444
-_SYS_LANDLOCK_ADD_RULE = 445
-_SYS_LANDLOCK_RESTRICT_SELF = 446
-# Every right of Landlock ABI 1 that changes a file or folder; reading and executing stay free.
-_WRITE_RIGHTS = (1 << 1) | sum(1 << bit for bit in range(4, 13))
-_MOVE_RIGHT = 1 << 13  # since ABI 2: without it every rename between two folders is refused, even inside one of ours
-_TRUNCATE_RIGHT = 1 << 14  # since ABI 3
+
+WALLS = ("network", "pid", "ipc", "mount", "limits", "files", "reads", "syscalls")
+"""All there are."""
 
 SHARED_MEMORY = Path("/dev/shm")
 """Where named semaphores live: without it no pool of processes starts."""
@@ -83,35 +85,6 @@ def _mount_own_shared_memory() -> bool:
     return bool(_libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", _MS_NOSUID_NODEV_NOEXEC, b"size=64m") == 0)
 
 
-def _landlock(writable: Sequence[Path]) -> bool:
-    version = _libc.syscall(_SYS_LANDLOCK_CREATE_RULESET, None, 0, 1)
-    if version < 1:
-        return False
-    rights = _WRITE_RIGHTS | (_MOVE_RIGHT if version >= 2 else 0) | (_TRUNCATE_RIGHT if version >= 3 else 0)
-    attribute = struct.pack("=Q", rights)
-    ruleset = _libc.syscall(_SYS_LANDLOCK_CREATE_RULESET, attribute, len(attribute), 0)
-    if ruleset < 0:
-        return False
-    try:
-        for path in writable:
-            folder = path.is_dir()
-            handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
-            granted = rights if folder else rights & ((1 << 1) | _TRUNCATE_RIGHT)
-            rule = struct.pack("=Qi", granted, handle)
-            failed = _libc.syscall(_SYS_LANDLOCK_ADD_RULE, ruleset, 1, rule, 0)
-            os.close(handle)
-            if failed:
-                return False
-        return bool(_libc.syscall(_SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0) == 0)
-    finally:
-        os.close(ruleset)
-
-
-def allow_writing(writable: Sequence[Path]) -> bool:
-    """Put up the wall around files alone: writing only to these and to /dev/null; whether it stands."""
-    return _landlock([*writable, Path("/dev/null")])
-
-
 def _drop_privileges() -> None:
     """Give up every capability: inside a user namespace root could otherwise undo the mounts."""
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
@@ -121,15 +94,23 @@ def _drop_privileges() -> None:
     _libc.capset(header, bytes(24))
 
 
-def close_in(
-    own_namespaces: bool, writable: Sequence[Path] | None, memory_bytes: int | None, file_bytes: int
-) -> list[str]:
+@dataclass(frozen=True)
+class Files:
+    """What a worker may write to and read, and whether it may make every system call."""
+
+    writable: Sequence[Path]
+    """Folders and device files, with `SHARED_MEMORY` among them one of its own."""
+    view: View | None
+    """None leaves reading free."""
+    any_call: bool = False
+
+
+def close_in(own_namespaces: bool, files: Files | None, memory_bytes: int | None, file_bytes: int) -> list[str]:
     """Put up the walls that belong to the worker itself; irrevocable.
 
     Args:
         own_namespaces: whether `leave_namespaces` worked in the process that forked this one.
-        writable: folders and device files the worker may write to, with `SHARED_MEMORY` among them one of its own;
-            None leaves that wall to `allow_writing`.
+        files: None leaves those walls to `close_files`.
         memory_bytes: limit on private memory (brk and private mappings); None leaves it open.
         file_bytes: limit on the size of any one file it writes.
     """
@@ -138,7 +119,7 @@ def close_in(
     if own_mounts:
         walls.append("mount")
     # Of the host's own, nothing may be written; an empty one in its place dies with the worker.
-    own_memory = own_mounts and SHARED_MEMORY in (writable or ()) and _mount_own_shared_memory()
+    own_memory = own_mounts and files and SHARED_MEMORY in files.writable and _mount_own_shared_memory()
     if own_namespaces:
         _drop_privileges()
     else:
@@ -148,6 +129,21 @@ def close_in(
     if memory_bytes is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
     walls.append("limits")
-    if writable is not None and allow_writing([path for path in writable if path != SHARED_MEMORY or own_memory]):
-        walls.append("files")
+    if files is not None:
+        writable = [path for path in files.writable if path != SHARED_MEMORY or own_memory]
+        walls += close_files(Files(writable, files.view, files.any_call))
+    return walls
+
+
+def close_files(files: Files, profiled: bool = False) -> list[str]:
+    """Put up the walls around files and system calls alone, which hold whatever replaces this process too.
+
+    Args:
+        profiled: whether a profiler is in the process, which needs a connection and counters.
+    """
+    walls = []
+    if confine([*files.writable, Path("/dev/null")], files.view):
+        walls += ["files", "reads"] if files.view else ["files"]
+    if not files.any_call and syscalls.refuse(profiled):
+        walls.append("syscalls")
     return walls
