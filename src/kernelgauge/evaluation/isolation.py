@@ -11,7 +11,7 @@ record, never silently assumed:
     files     Landlock: writing only beneath the folders of this worker
     reads     Landlock: reading only there, and what `view` names of the machine
     syscalls  seccomp: no system calls that only attacks are made of
-    limits    rlimits on private memory, file size, core dumps
+    limits    rlimits on private memory, file size, core dumps, and in a namespace of its own on processes
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ import signal
 import socket
 import struct
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from kernelgauge.evaluation import syscalls
@@ -85,6 +87,21 @@ def _mount_own_shared_memory() -> bool:
     return bool(_libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", _MS_NOSUID_NODEV_NOEXEC, b"size=64m") == 0)
 
 
+def _limit_processes() -> None:
+    """Let this namespace hold so many processes and threads: compilers need hundreds, a fork bomb all there are.
+
+    Older kernels would count, or limit, those of the whole machine.
+    """
+    most = 1024 + 16 * (os.cpu_count() or 1)
+    major, minor = os.uname().release.split(".")[:2]
+    release = int(major), int("".join(takewhile(str.isdigit, minor)))
+    if release >= (5, 14):
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+    if release >= (6, 14):  # the limit above is none for root
+        with suppress(OSError):
+            Path("/proc/sys/kernel/pid_max").write_text(str(most))
+
+
 def _drop_privileges() -> None:
     """Give up every capability: inside a user namespace root could otherwise undo the mounts."""
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
@@ -118,6 +135,7 @@ def close_in(own_namespaces: bool, files: Files | None, memory_bytes: int | None
     own_mounts = own_namespaces and _mount_own_proc()
     if own_mounts:
         walls.append("mount")
+        _limit_processes()
     # Of the host's own, nothing may be written; an empty one in its place dies with the worker.
     own_memory = own_mounts and files and SHARED_MEMORY in files.writable and _mount_own_shared_memory()
     if own_namespaces:

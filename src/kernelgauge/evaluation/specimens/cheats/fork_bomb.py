@@ -1,0 +1,37 @@
+# Starts processes that stay, until the kernel refuses or there are thousands: a machine without a free process stops
+# judging. Raises if nobody refused.
+# class: process/denial
+# needs: cpu
+# rules: any
+# verdict: passed
+import os
+import time
+
+import torch
+import torch.nn as nn
+
+MOST = 4096 + 64 * (os.cpu_count() or 1)
+
+
+def starts_processes():
+    for _ in range(MOST):
+        if os.fork() == 0:
+            time.sleep(600)
+            os._exit(0)
+
+
+class ModelNew(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.linear = nn.Linear(features, features)
+        self.norm = nn.LayerNorm(features)
+        refused = False
+        try:
+            starts_processes()
+        except BlockingIOError:
+            refused = True
+        if not refused:
+            raise RuntimeError(f"{MOST} processes were started")
+
+    def forward(self, x):
+        return torch.relu(self.norm(self.linear(x)))
