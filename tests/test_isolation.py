@@ -177,12 +177,33 @@ def test_a_build_is_brought_and_cannot_be_changed(zygote: Zygote) -> None:
             "import pathlib\nclass ModelNew:\n    pass\n"
             f"kernel = pathlib.Path({str(worker.given)!r}) / 'kernel'\n"
             "assert kernel.read_text() == 'built'\n"
-            "try:\n    kernel.write_text('poisoned')\nexcept PermissionError:\n    pass\n"
+            "try:\n    kernel.write_text('poisoned')\nexcept OSError:\n    pass\n"
             "else:\n    raise RuntimeError('it can be changed')\n",
         )
         written(worker.given / "kernel", "built")
         claim = worker.ask("load", 60, "loaded", path=str(path), **LOADED)
         assert claim.event == "loaded", claim.message
+
+
+def test_rights_and_times_of_others_files_stay_as_they_are(zygote: Zygote, tmp_path: Path) -> None:
+    secret = written(tmp_path / "secret")
+    before = secret.stat()
+    with WorkerProcess(zygote, "worker") as worker:
+        if "mount" not in worker.walls:
+            pytest.skip("this platform has no mount namespaces")
+        path = written(
+            worker.scratch / "candidate.py",
+            "import os, shutil\nclass ModelNew:\n    pass\n"
+            "open('own', 'w').close()\nos.chmod('own', 0o700)\nos.utime('own', (1, 1))\n"
+            "shutil.copy2('own', os.path.expanduser('~/copy'))\n"
+            f"for change in (lambda: os.chmod({str(secret)!r}, 0o777), lambda: os.utime({str(secret)!r}, (1, 1))):\n"
+            "    try:\n        change()\n    except OSError:\n        continue\n"
+            "    raise RuntimeError('it can be changed')\n",
+        )
+        claim = worker.ask("load", 60, "loaded", path=str(path), **LOADED)
+        assert claim.event == "loaded", claim.message
+    after = secret.stat()
+    assert (before.st_mode, before.st_mtime_ns) == (after.st_mode, after.st_mtime_ns)
 
 
 def test_a_copied_build_holds_no_more_than_the_build(tmp_path: Path) -> None:

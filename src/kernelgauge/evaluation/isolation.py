@@ -7,7 +7,7 @@ record, never silently assumed:
     network   own network namespace without any interface up; under a profiler its loopback interface is
     pid       own process namespace: killing the worker kills all it started
     ipc       own System V and POSIX message namespace
-    mount     own mount table with a fresh /proc
+    mount     own mount table with a fresh /proc, all but the folders of this worker read-only
     files     Landlock: writing only beneath the folders of this worker
     reads     Landlock: reading only there, and what `view` names of the machine
     syscalls  seccomp: no system calls that only attacks are made of
@@ -41,6 +41,10 @@ _CLONE_NEWPID = 0x20000000
 _CLONE_NEWNET = 0x40000000
 _MS_REC_PRIVATE = 0x4000 | 0x40000
 _MS_NOSUID_NODEV_NOEXEC = 2 | 4 | 8
+_MS_BIND_REC = 0x1000 | 0x4000
+_SYS_MOUNT_SETATTR = 442
+_AT_RECURSIVE = 0x8000
+_READ_ONLY = 1
 _SIOCSIFFLAGS = 0x8914
 _IFF_UP = 1
 _PR_SET_PDEATHSIG = 1
@@ -77,10 +81,32 @@ def raise_loopback() -> None:
         fcntl.ioctl(handle, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
 
 
-def _mount_own_proc() -> bool:
+def _mount_own(folders: Sequence[Path]) -> bool:
+    """Mounts of this namespace alone: all but these folders read-only, if there are any, and a fresh /proc."""
     if _libc.mount(b"none", b"/", None, _MS_REC_PRIVATE, None) != 0:
         return False
+    if folders:
+        _mount_read_only(folders)
     return bool(_libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID_NODEV_NOEXEC, None) == 0)
+
+
+def _mount_read_only(apart_from: Sequence[Path]) -> None:
+    """Have nothing changed but what lies in these folders, where the kernel can do that (5.12).
+
+    That is for chmod(2) and utime(2), in which Landlock has no say.
+    """
+    folders = [os.fsencode(path) for path in apart_from]
+    bound = all(_libc.mount(folder, folder, None, _MS_BIND_REC, None) == 0 for folder in folders)
+    if bound and _set_attributes(b"/", wanted=_READ_ONLY):
+        for folder in folders:
+            if not _set_attributes(folder, unwanted=_READ_ONLY):
+                raise OSError(ctypes.get_errno(), f"{os.fsdecode(folder)} stays read-only")
+    os.chdir(Path.cwd())  # into what lies above it now
+
+
+def _set_attributes(place: bytes, wanted: int = 0, unwanted: int = 0) -> bool:
+    attributes = struct.pack("=QQQQ", wanted, unwanted, 0, 0)
+    return bool(_libc.syscall(_SYS_MOUNT_SETATTR, -100, place, _AT_RECURSIVE, attributes, len(attributes)) == 0)
 
 
 def _mount_own_shared_memory() -> bool:
@@ -121,6 +147,12 @@ class Files:
     """None leaves reading free."""
     any_call: bool = False
 
+    @property
+    def folders(self) -> list[Path]:
+        """The writable folders on disk."""
+        system = (Path("/proc"), Path("/dev"))
+        return [path for path in self.writable if not any(path.is_relative_to(place) for place in system)]
+
 
 def close_in(own_namespaces: bool, files: Files | None, memory_bytes: int | None, file_bytes: int) -> list[str]:
     """Put up the walls that belong to the worker itself; irrevocable.
@@ -132,7 +164,7 @@ def close_in(own_namespaces: bool, files: Files | None, memory_bytes: int | None
         file_bytes: limit on the size of any one file it writes.
     """
     walls = []
-    own_mounts = own_namespaces and _mount_own_proc()
+    own_mounts = own_namespaces and _mount_own(files.folders if files else ())
     if own_mounts:
         walls.append("mount")
         _limit_processes()

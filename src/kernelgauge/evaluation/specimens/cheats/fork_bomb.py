@@ -1,16 +1,19 @@
 # Starts processes that stay, until the kernel refuses or there are thousands: a machine without a free process stops
-# judging. Raises if nobody refused.
+# judging. Raises if nobody refused, where the kernel can.
 # class: process/denial
 # needs: cpu
 # rules: any
 # verdict: passed
 import os
+import re
 import time
 
 import torch
 import torch.nn as nn
 
 MOST = 4096 + 64 * (os.cpu_count() or 1)
+RELEASE = [int(part) for part in re.findall(r"\d+", os.uname().release)[:2]]
+CAN_REFUSE = RELEASE >= ([5, 14] if os.getuid() else [6, 14])
 
 
 def starts_processes():
@@ -30,7 +33,7 @@ class ModelNew(nn.Module):
             starts_processes()
         except BlockingIOError:
             refused = True
-        if not refused:
+        if CAN_REFUSE and not refused:
             raise RuntimeError(f"{MOST} processes were started")
 
     def forward(self, x):
