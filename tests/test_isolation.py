@@ -285,6 +285,24 @@ def test_calls_are_refused_and_what_programs_need_is_not(profiled: bool) -> None
     assert done.stdout == "as due\n", done.stderr
 
 
+def test_the_walls_hold_every_thread(zygote: Zygote) -> None:
+    """They are put up by one: were there others already, these could read on."""
+    with WorkerProcess(zygote, "worker") as worker:
+        if not {"reads", "syscalls"} <= set(worker.walls):
+            pytest.skip("this platform lacks a wall")
+        path = written(
+            worker.scratch / "candidate.py",
+            "import pathlib, threading, time, torch\nclass ModelNew:\n    pass\n"
+            "torch.set_num_threads(4)\ntorch.ones(1 << 22).sin().sum()\n"
+            "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+            "tasks = [path.read_text() for path in pathlib.Path('/proc/self/task').glob('*/status')]\n"
+            "assert len(tasks) > 2, tasks\n"
+            "assert all('Seccomp:\\t2' in task and 'NoNewPrivs:\\t1' in task for task in tasks), tasks\n",
+        )
+        claim = worker.ask("load", 60, "loaded", path=str(path), **LOADED)
+        assert claim.event == "loaded", claim.message
+
+
 def test_another_processor_has_no_such_wall(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     assert syscalls.refuse() is False

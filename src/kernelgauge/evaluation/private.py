@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import kernelgauge
@@ -22,14 +23,11 @@ def places(settings: Settings) -> list[str]:
     """Homes, cache, suites, problems, temporary files, and the current folder unless Python is installed there."""
     own = Path(kernelgauge.__file__).parent / "problems"
     found = [Path.home(), settings.cache, settings.builds, suites_folder(), own, Path(tempfile.gettempdir())]
-    here = Path.cwd()
-    if not any(here.is_relative_to(Path(prefix, part)) for prefix in _prefixes() for part in ("bin", "lib")):
-        found.append(here)
+    with suppress(OSError):  # it may be gone
+        here = Path.cwd()
+        installed = [Path(prefix, part) for prefix in (sys.prefix, sys.base_prefix) for part in ("bin", "lib")]
+        found += [] if any(here.is_relative_to(place) for place in installed) else [here]
     return [str(place) for place in found]
-
-
-def _prefixes() -> set[str]:
-    return {sys.prefix, sys.base_prefix}
 
 
 def left_out() -> list[str]:

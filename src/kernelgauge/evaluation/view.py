@@ -46,7 +46,9 @@ def of_machine() -> list[str]:
     found += [str(home)] if home else []
     for name in (*_TOOLS, os.environ.get("CXX"), os.environ.get("CC")):
         found += _installation(shutil.which(name, path=search_path())) if name else []
-    found += [entry for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if entry.startswith("/")]
+    # Not a home, though: whoever names that means the libraries in it, and no key.
+    named = [entry for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if entry.startswith("/")]
+    found += [entry for entry in named if os.path.realpath(entry) not in ("/", os.path.realpath(Path.home()))]
     # How processes share a GPU, where a service for that runs.
     found.append(os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps"))
     return list(dict.fromkeys(found))
@@ -89,14 +91,17 @@ def _parts_of(prefix: str) -> list[str]:
 
 
 def _importable(folder: Path) -> Iterator[Path]:
-    try:
-        found = sorted(folder.iterdir())
-    except OSError:
-        return
-    for child in found:
+    for child in _children(folder):
         package = (child / "__init__.py").is_file() or child.suffix in (".dist-info", ".egg-info", ".libs")
         if package or child.suffix in (".py", ".pyc", ".so", ".pth"):
             yield child
+
+
+def _children(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _loaded_from(modules: Iterable[ModuleType]) -> list[str]:
@@ -122,18 +127,26 @@ def apart_from(view: View, private: Sequence[str]) -> View:
     A place that is itself private, or beneath something private, stays: it was named because it is needed.
     """
     hidden = [os.path.realpath(place) for place in private]
-    whole, listed = list[str](), list(view.listed)
-    waiting = list(view.whole)
+    whole, split = set[str](), set[str]()
+    waiting = [os.path.realpath(path) for path in view.whole]
     while waiting:
-        path = waiting.pop(0)
-        real = os.path.realpath(path)
-        inner = [place for place in hidden if place != real and _beneath(place, [real])]
+        path = waiting.pop()
+        inner = [place for place in hidden if place != path and _beneath(place, [path])]
         if not inner:
-            whole.append(path)
-            continue
-        listed.append(path)
-        for child in map(os.path.realpath, Path(path).iterdir()):
-            # A link may lead anywhere, back into what is hidden too.
-            if not _beneath(child, inner if _beneath(child, [real]) else hidden):
-                waiting.append(child)
-    return View(tuple(whole), tuple(listed))
+            whole.add(path)
+        elif path not in split:
+            split.add(path)
+            for child in map(os.path.realpath, _children(Path(path))):
+                # A link may lead anywhere, back into what is hidden too.
+                if not _beneath(child, inner if _beneath(child, [path]) else hidden):
+                    waiting.append(child)
+    return View(_outermost(whole), tuple(sorted({*split, *map(os.path.realpath, view.listed)})))
+
+
+def _outermost(paths: set[str]) -> tuple[str, ...]:
+    """Those that are not beneath another: each costs some microseconds in every process."""
+    kept: list[str] = []
+    for path in sorted(paths, key=lambda path: path.split("/")):
+        if not _beneath(path, kept[-1:]):
+            kept.append(path)
+    return tuple(kept)
