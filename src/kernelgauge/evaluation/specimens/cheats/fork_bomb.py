@@ -6,7 +6,7 @@
 # verdict: passed
 import os
 import re
-import time
+import subprocess
 
 import torch
 import torch.nn as nn
@@ -17,10 +17,7 @@ CAN_REFUSE = RELEASE >= ([5, 14] if os.getuid() else [6, 14])
 
 
 def starts_processes():
-    for _ in range(MOST):
-        if os.fork() == 0:
-            time.sleep(600)
-            os._exit(0)
+    return [subprocess.Popen(["sleep", "600"]) for _ in range(MOST)]
 
 
 class ModelNew(nn.Module):
