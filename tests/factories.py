@@ -128,7 +128,7 @@ def make_evaluation(
         "protocol_digest": PROTOCOL_DIGEST,
         "device": "cuda",
         "environment": make_environment(),
-        "isolation": ("network", "pid", "ipc", "mount", "files", "limits"),
+        "isolation": ("network", "pid", "ipc", "mount", "limits", "files", "reads", "syscalls"),
         "outcome": outcome,
         "reason": "" if passed else f"the candidate was {outcome.value} in trial 2",
         "rule": "calls-reference" if outcome is Outcome.REJECTED else None,

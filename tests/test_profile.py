@@ -334,24 +334,34 @@ def may_write(path):
         return True
     except OSError:
         return False
-open("found.json", "w").write(json.dumps({"outside": may_write(OUTSIDE), "processes": len([
-    name for name in os.listdir("/proc") if name.isdigit()]) < 12}))"""
+def may_read(path):
+    try:
+        open(path).close()
+        return True
+    except OSError:
+        return False
+alone = len([name for name in os.listdir("/proc") if name.isdigit()]) < 12
+found = {"outside": may_write(OUTSIDE), "secret": may_read(SECRET), "processes": alone}
+open("found.json", "w").write(json.dumps(found))"""
 
 
 @pytest.mark.parametrize("sealed", [True, False])
 def test_a_worker_under_a_profiler_is_sealed_too(session: Session, tmp_path: Path, sealed: bool) -> None:
     """With a stand-in for ncu, which no machine without a GPU has: how it is started, asked and read is the same."""
-    profiler = tmp_path / "ncu"
+    profiler = tmp_path / "bin" / "ncu"
+    profiler.parent.mkdir()
     profiler.write_text(STAND_IN.format(python=sys.executable))
     profiler.chmod(profiler.stat().st_mode | stat.S_IXUSR)
-    outside = tmp_path / "outside"
-    source = Source(relu_after(TELLS.replace("OUTSIDE", repr(str(outside)))), "ModelNew", "torch")
+    outside, secret = tmp_path / "outside", tmp_path / "secret"
+    secret.write_text("a key")
+    told = TELLS.replace("OUTSIDE", repr(str(outside))).replace("SECRET", repr(str(secret)))
+    source = Source(relu_after(told), "ModelNew", "torch")
     problem = load_problem("1/19", sizes="small")
     with Reference(session._zygote, problem, load_protocol("strict"), "cpu") as reference:
         reference.draw("own")
         side = counting.CountedSide(session._zygote, source, "cpu", str(profiler), ["relu"], sealed)
         found = {counters.name for counters in counting.count(side, reference)}
-    assert found == {"ended_0", f"outside_{not sealed}", f"processes_{sealed}"}
+    assert found == {"ended_0", f"outside_{not sealed}", f"secret_{not sealed}", f"processes_{sealed}"}
     assert outside.exists() is not sealed
     assert not side.process.scratch.exists()
 

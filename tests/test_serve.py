@@ -38,6 +38,7 @@ from kernelgauge.cli.judge import refuse_without_walls
 from kernelgauge.cli.main import app
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import BackendMissing, MachineError, ReferenceTooLarge, StoreError, UsageError
+from kernelgauge.evaluation.isolation import WALLS
 from kernelgauge.schema import Difference, Evaluation, Executed, Finding, Ran, Trial
 from kernelgauge.serve.accounts import Account, Accounts
 from kernelgauge.serve.app import application
@@ -470,12 +471,12 @@ def test_a_judge_of_another_setting_is_refused(engine: Engine) -> None:
 
 
 def test_without_walls_nobody_is_judged(capsys: pytest.CaptureFixture[str]) -> None:
-    check_walls(["network", "pid", "ipc", "mount", "files", "limits"])
-    for missing in ("network", "pid", "mount", "files"):
+    check_walls(WALLS)
+    for missing in ("network", "pid", "mount", "files", "reads", "syscalls"):
         with pytest.raises(UsageError, match=f"no {missing} wall"):
-            check_walls({"network", "pid", "mount", "files", "limits"} - {missing})
+            check_walls(set(WALLS) - {missing})
     refuse_without_walls(["limits"], without=True)
-    assert "WARNING: no network, pid, mount, files wall" in capsys.readouterr().err
+    assert "WARNING: no network, pid, mount, files, reads, syscalls wall" in capsys.readouterr().err
 
 
 def test_a_judge_keeps_what_it_was_told_to_itself() -> None:

@@ -27,6 +27,8 @@ class Route:
     """Memory its compilers take at most, all together."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Environment that makes the building process take this route."""
+    visible: tuple[Path, ...] = ()
+    """Folders of the cache that it reads."""
 
 
 @dataclass(frozen=True)

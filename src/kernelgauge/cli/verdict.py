@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from kernelgauge.evaluation.isolation import WALLS
 from kernelgauge.schema import Bound, Evaluation, Finding, Timing
 
 _COLOURS = {"faster": "green", "tie": "yellow", "slower": "red", None: "green"}
@@ -81,9 +82,9 @@ def show(record: Evaluation) -> None:
         table.add_row(finding.severity, finding_line(finding))
     if record.gpu_memory:
         table.add_row("GPU memory", record.gpu_memory.line)
-    missing = {"network", "pid", "ipc", "mount", "files", "limits"} - set(record.isolation)
+    missing = [name for name in WALLS if name not in record.isolation]
     if missing and record.isolation:
-        table.add_row("isolation", f"this platform lacks: {', '.join(sorted(missing))}")
+        table.add_row("isolation", f"without: {', '.join(missing)}")
     for note in record.notes:
         table.add_row("note", note)
     console.print(table)

@@ -149,6 +149,7 @@ class Builder:
             variables,
             writable=(order.staging, SHARED_MEMORY),  # compilers work side by side
             preload=backend.preload(order.candidate.source, order.device),
+            visible=route.visible,
         )
 
 

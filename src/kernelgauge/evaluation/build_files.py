@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,28 @@ def files_of(build_dir: Path) -> Iterator[bytes]:
                 content = _read(Path(folder, name), left)
                 left -= len(content)
                 yield content
+
+
+def copy_build(build_dir: Path, target: Path) -> None:
+    """Copy a build: folders, regular files, and links as links; nothing else that could be in its place.
+
+    Raises:
+        OSError: something cannot be read, or there is no room.
+    """
+    for folder, folders, names in os.walk(build_dir, onerror=_raise):
+        place = target / Path(folder).relative_to(build_dir)
+        place.mkdir()
+        for name in (*folders, *names):
+            source = Path(folder, name)
+            mode = source.lstat().st_mode
+            if stat.S_ISLNK(mode):
+                (place / name).symlink_to(source.readlink())
+            elif stat.S_ISREG(mode):
+                shutil.copy2(source, place / name, follow_symlinks=False)
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _read(path: Path, most: int) -> bytes:

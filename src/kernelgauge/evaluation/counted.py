@@ -1,25 +1,31 @@
 """A worker under Nsight Compute: the sealed process becomes ncu, and ncu starts the worker anew inside itself.
 
     worker's process ──exec──> ncu ──fork, exec──> this module: wall ──exec──> this module: serve
-    (namespaces, limits)                           around files                loads the candidate
+    (namespaces, limits)                           around files, calls         loads the candidate
 
 Attaching ncu to a forked worker is not possible, and starting it outside the seal would put the candidate outside as
 well. So ncu runs inside: in the worker's own network namespace (whose loopback interface is up, for ncu talks to its
-target over it), process namespace and limits, without any capability. Only the wall around files goes up later, in
-the target: CUDA must write below its own /proc/self, and which process that is no earlier one can know. It goes up in
-a process that then replaces itself, for Landlock binds no thread that runs already, and ncu's library may have some.
+target over it), process namespace and limits, without any capability. Only the walls around files and system calls go
+up later, in the target: CUDA must write below its own /proc/self, and which process that is no earlier one can know.
+They go up in a process that then replaces itself, for they bind no thread that runs already, and ncu's library may
+have some.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import sys
 from pathlib import Path
 
 from kernelgauge.evaluation.channel import receive, send
+from kernelgauge.evaluation.isolation import Files, close_files
+from kernelgauge.evaluation.landlock import View
 
 _MODULE = "kernelgauge.evaluation.counted"
+_FILES = "KERNELGAUGE_FILES"
+"""Environment variable that hands the walls to the target."""
 _CHANNEL = 0
 """As standard input, the channel survives whatever ncu does to descriptors."""
 
@@ -38,11 +44,26 @@ def _python(step: str) -> list[str]:
     return [sys.executable, "-P", "-u", "-m", _MODULE, step]
 
 
-def _put_up_wall() -> None:
-    from kernelgauge.evaluation.isolation import allow_writing
-    from kernelgauge.evaluation.launcher import device_files
+def postpone(files: Files) -> None:
+    """Leave these walls to the target, which inherits the environment."""
+    described = {
+        "writable": [str(path) for path in files.writable],
+        "view": files.view and [files.view.whole, files.view.listed],
+        "any_call": files.any_call,
+    }
+    os.environ[_FILES] = json.dumps(described)
 
-    allow_writing([Path.cwd(), *device_files("cuda")])
+
+def _postponed() -> Files:
+    """The walls that were left to this process."""
+    described = json.loads(os.environ.pop(_FILES))
+    whole, listed = described["view"] or ((), ())
+    view = View(tuple(whole), tuple(listed)) if described["view"] else None
+    return Files([Path(path) for path in described["writable"]], view, described["any_call"])
+
+
+def _put_up_walls() -> None:
+    close_files(_postponed(), profiled=True)
     os.execv(sys.executable, _python("serve"))
 
 
@@ -59,4 +80,4 @@ def _serve() -> None:
 
 
 if __name__ == "__main__":
-    {"wall": _put_up_wall, "serve": _serve}[sys.argv[1]]()
+    {"wall": _put_up_walls, "serve": _serve}[sys.argv[1]]()

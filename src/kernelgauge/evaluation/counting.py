@@ -55,7 +55,13 @@ class CountedSide(Side):
 
     def _started(self, environment: dict[str, str], preload: tuple[str, ...]) -> WorkerProcess:
         process = WorkerProcess(
-            self._zygote, "counted", self._device, environment, sealed=self._sealed, preload=preload
+            self._zygote,
+            "counted",
+            self._device,
+            environment,
+            sealed=self._sealed,
+            preload=preload,
+            visible=(Path(self._profiler).resolve().parent,),  # its libraries, which it has the worker load
         )
         self.process = process  # from here on to be closed, also if the rest fails
         command = ncu.command(self._profiler, self._functions, process.scratch / _REPORT)

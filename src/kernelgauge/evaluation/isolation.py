@@ -7,9 +7,11 @@ record, never silently assumed:
     network   own network namespace without any interface up; under a profiler its loopback interface is
     pid       own process namespace: killing the worker kills all it started
     ipc       own System V and POSIX message namespace
-    mount     own mount table with a fresh /proc
+    mount     own mount table with a fresh /proc, all but the folders of this worker read-only
     files     Landlock: writing only beneath the folders of this worker
-    limits    rlimits on private memory, file size, core dumps
+    reads     Landlock: reading only there, and what `view` names of the machine
+    syscalls  seccomp: no system calls that only attacks are made of
+    limits    rlimits on private memory, file size, core dumps, and in a namespace of its own on processes
 """
 
 from __future__ import annotations
@@ -22,7 +24,13 @@ import signal
 import socket
 import struct
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
+
+from kernelgauge.evaluation import syscalls
+from kernelgauge.evaluation.landlock import View, confine
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -33,18 +41,18 @@ _CLONE_NEWPID = 0x20000000
 _CLONE_NEWNET = 0x40000000
 _MS_REC_PRIVATE = 0x4000 | 0x40000
 _MS_NOSUID_NODEV_NOEXEC = 2 | 4 | 8
+_MS_BIND_REC = 0x1000 | 0x4000
+_SYS_MOUNT_SETATTR = 442
+_AT_RECURSIVE = 0x8000
+_READ_ONLY = 1
 _SIOCSIFFLAGS = 0x8914
 _IFF_UP = 1
 _PR_SET_PDEATHSIG = 1
 _PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
-_SYS_LANDLOCK_CREATE_RULESET = 444
-_SYS_LANDLOCK_ADD_RULE = 445
-_SYS_LANDLOCK_RESTRICT_SELF = 446
-# Every right of Landlock ABI 1 that changes a file or folder; reading and executing stay free.
-_WRITE_RIGHTS = (1 << 1) | sum(1 << bit for bit in range(4, 13))
-_MOVE_RIGHT = 1 << 13  # since ABI 2: without it every rename between two folders is refused, even inside one of ours
-_TRUNCATE_RIGHT = 1 << 14  # since ABI 3
+
+WALLS = ("network", "pid", "ipc", "mount", "limits", "files", "reads", "syscalls")
+"""All there are."""
 
 SHARED_MEMORY = Path("/dev/shm")
 """Where named semaphores live: without it no pool of processes starts."""
@@ -73,43 +81,51 @@ def raise_loopback() -> None:
         fcntl.ioctl(handle, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
 
 
-def _mount_own_proc() -> bool:
+def _mount_own(folders: Sequence[Path]) -> bool:
+    """Mounts of this namespace alone: all but these folders read-only, if there are any, and a fresh /proc."""
     if _libc.mount(b"none", b"/", None, _MS_REC_PRIVATE, None) != 0:
         return False
+    if folders:
+        _mount_read_only(folders)
     return bool(_libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID_NODEV_NOEXEC, None) == 0)
+
+
+def _mount_read_only(apart_from: Sequence[Path]) -> None:
+    """Have nothing changed but what lies in these folders, where the kernel can do that (5.12).
+
+    That is for chmod(2) and utime(2), in which Landlock has no say.
+    """
+    folders = [os.fsencode(path) for path in apart_from]
+    bound = all(_libc.mount(folder, folder, None, _MS_BIND_REC, None) == 0 for folder in folders)
+    if bound and _set_attributes(b"/", wanted=_READ_ONLY):
+        for folder in folders:
+            if not _set_attributes(folder, unwanted=_READ_ONLY):
+                raise OSError(ctypes.get_errno(), f"{os.fsdecode(folder)} stays read-only")
+    os.chdir(Path.cwd())  # into what lies above it now
+
+
+def _set_attributes(place: bytes, wanted: int = 0, unwanted: int = 0) -> bool:
+    attributes = struct.pack("=QQQQ", wanted, unwanted, 0, 0)
+    return bool(_libc.syscall(_SYS_MOUNT_SETATTR, -100, place, _AT_RECURSIVE, attributes, len(attributes)) == 0)
 
 
 def _mount_own_shared_memory() -> bool:
     return bool(_libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", _MS_NOSUID_NODEV_NOEXEC, b"size=64m") == 0)
 
 
-def _landlock(writable: Sequence[Path]) -> bool:
-    version = _libc.syscall(_SYS_LANDLOCK_CREATE_RULESET, None, 0, 1)
-    if version < 1:
-        return False
-    rights = _WRITE_RIGHTS | (_MOVE_RIGHT if version >= 2 else 0) | (_TRUNCATE_RIGHT if version >= 3 else 0)
-    attribute = struct.pack("=Q", rights)
-    ruleset = _libc.syscall(_SYS_LANDLOCK_CREATE_RULESET, attribute, len(attribute), 0)
-    if ruleset < 0:
-        return False
-    try:
-        for path in writable:
-            folder = path.is_dir()
-            handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
-            granted = rights if folder else rights & ((1 << 1) | _TRUNCATE_RIGHT)
-            rule = struct.pack("=Qi", granted, handle)
-            failed = _libc.syscall(_SYS_LANDLOCK_ADD_RULE, ruleset, 1, rule, 0)
-            os.close(handle)
-            if failed:
-                return False
-        return bool(_libc.syscall(_SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0) == 0)
-    finally:
-        os.close(ruleset)
+def _limit_processes() -> None:
+    """Let this namespace hold so many processes and threads: compilers need hundreds, a fork bomb all there are.
 
-
-def allow_writing(writable: Sequence[Path]) -> bool:
-    """Put up the wall around files alone: writing only to these and to /dev/null; whether it stands."""
-    return _landlock([*writable, Path("/dev/null")])
+    Older kernels would count, or limit, those of the whole machine.
+    """
+    most = 1024 + 16 * (os.cpu_count() or 1)
+    major, minor = os.uname().release.split(".")[:2]
+    release = int(major), int("".join(takewhile(str.isdigit, minor)))
+    if release >= (5, 14):
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+    if release >= (6, 14):  # the limit above is none for root
+        with suppress(OSError):
+            Path("/proc/sys/kernel/pid_max").write_text(str(most))
 
 
 def _drop_privileges() -> None:
@@ -121,24 +137,39 @@ def _drop_privileges() -> None:
     _libc.capset(header, bytes(24))
 
 
-def close_in(
-    own_namespaces: bool, writable: Sequence[Path] | None, memory_bytes: int | None, file_bytes: int
-) -> list[str]:
+@dataclass(frozen=True)
+class Files:
+    """What a worker may write to and read, and whether it may make every system call."""
+
+    writable: Sequence[Path]
+    """Folders and device files, with `SHARED_MEMORY` among them one of its own."""
+    view: View | None
+    """None leaves reading free."""
+    any_call: bool = False
+
+    @property
+    def folders(self) -> list[Path]:
+        """The writable folders on disk."""
+        system = (Path("/proc"), Path("/dev"))
+        return [path for path in self.writable if not any(path.is_relative_to(place) for place in system)]
+
+
+def close_in(own_namespaces: bool, files: Files | None, memory_bytes: int | None, file_bytes: int) -> list[str]:
     """Put up the walls that belong to the worker itself; irrevocable.
 
     Args:
         own_namespaces: whether `leave_namespaces` worked in the process that forked this one.
-        writable: folders and device files the worker may write to, with `SHARED_MEMORY` among them one of its own;
-            None leaves that wall to `allow_writing`.
+        files: None leaves those walls to `close_files`.
         memory_bytes: limit on private memory (brk and private mappings); None leaves it open.
         file_bytes: limit on the size of any one file it writes.
     """
     walls = []
-    own_mounts = own_namespaces and _mount_own_proc()
+    own_mounts = own_namespaces and _mount_own(files.folders if files else ())
     if own_mounts:
         walls.append("mount")
+        _limit_processes()
     # Of the host's own, nothing may be written; an empty one in its place dies with the worker.
-    own_memory = own_mounts and SHARED_MEMORY in (writable or ()) and _mount_own_shared_memory()
+    own_memory = own_mounts and files and SHARED_MEMORY in files.writable and _mount_own_shared_memory()
     if own_namespaces:
         _drop_privileges()
     else:
@@ -148,6 +179,21 @@ def close_in(
     if memory_bytes is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
     walls.append("limits")
-    if writable is not None and allow_writing([path for path in writable if path != SHARED_MEMORY or own_memory]):
-        walls.append("files")
+    if files is not None:
+        writable = [path for path in files.writable if path != SHARED_MEMORY or own_memory]
+        walls += close_files(Files(writable, files.view, files.any_call))
+    return walls
+
+
+def close_files(files: Files, profiled: bool = False) -> list[str]:
+    """Put up the walls around files and system calls alone, which hold whatever replaces this process too.
+
+    Args:
+        profiled: whether a profiler is in the process, which needs a connection and counters.
+    """
+    walls = []
+    if confine([*files.writable, Path("/dev/null")], files.view):
+        walls += ["files", "reads"] if files.view else ["files"]
+    if not files.any_call and syscalls.refuse(profiled):
+        walls.append("syscalls")
     return walls

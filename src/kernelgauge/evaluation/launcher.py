@@ -7,12 +7,15 @@ import socket
 import subprocess
 import sys
 import threading
+import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from kernelgauge.backends.base import search_path
 from kernelgauge.config import Settings
 from kernelgauge.errors import MachineError
+from kernelgauge.evaluation import private, view
 from kernelgauge.evaluation.channel import receive, send
 from kernelgauge.evaluation.scratch import ScratchFolders
 from kernelgauge.hardware import memory_bytes, visible_devices
@@ -50,7 +53,8 @@ class _Forker:
             if name in os.environ:
                 environment[name] = os.environ[name]
         self.process = subprocess.Popen(
-            [sys.executable, "-u", "-m", "kernelgauge.evaluation.zygote", str(theirs.fileno())],
+            # -P: nothing is imported from the folder that it runs in, nor may workers read there.
+            [sys.executable, "-P", "-u", "-m", "kernelgauge.evaluation.zygote", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -81,6 +85,8 @@ class Zygote:
     def __init__(self, settings: Settings):
         self.settings = settings
         self.scratch = ScratchFolders(settings.cache / "scratch")
+        self._told = False
+        private.left_out()  # what is misspelt is better said now
         self._forkers: dict[tuple[str, ...], _Forker] = {}
         self._lock = threading.Lock()
         self._stopped = False
@@ -98,6 +104,12 @@ class Zygote:
                 send(forker.socket, request, descriptors)
             except OSError as error:
                 raise MachineError(f"the worker zygote is gone: {error}") from error
+
+    def check_walls(self, walls: tuple[str, ...]) -> None:
+        """Say aloud, once, if walls are missing around a worker."""
+        if not self._told and (missing := private.what_is_missing(walls)):
+            self._told = True
+            warnings.warn(missing, stacklevel=2)
 
     def stop(self) -> None:
         """End every process and start no more until `resume`."""
@@ -125,12 +137,22 @@ def fork_request(
     environment: dict[str, str],
     sealed: bool,
     writable: tuple[Path, ...],
+    visible: tuple[Path, ...],
+    given: Path,
     preload: tuple[str, ...],
 ) -> dict[str, Any]:
-    """What the zygote is told of a process to fork; the arguments are those of `process.WorkerProcess`."""
+    """What the zygote is told of a process to fork; the arguments are those of `process.WorkerProcess`.
+
+    Args:
+        given: folder of this process alone that it may read.
+    """
     return {
         "role": role,
         "scratch": str(scratch),
+        "given": str(given),
+        "visible": [*_machine(), hub_cache(), *map(str, visible)],
+        "private": private.places(settings),
+        "without": private.left_out(),
         "threads": settings.threads,
         "preload": preload,
         "sealed": sealed,
@@ -139,6 +161,11 @@ def fork_request(
         "file_bytes": int(settings.limits.file_gb * 2**30),
         "environment": _environment(settings, device, scratch, environment),
     }
+
+
+@cache
+def _machine() -> list[str]:
+    return view.of_machine()
 
 
 def device_files(device: str) -> list[Path]:

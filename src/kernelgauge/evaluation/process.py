@@ -81,6 +81,7 @@ class WorkerProcess:
         environment: variables beside the scrubbed minimum; `{scratch}` in a value is replaced.
         sealed: whether the walls of `isolation` go up.
         writable: folders it may write to beside its scratch.
+        visible: folders it may read beside these, `given` and what `view` names.
         preload: modules the zygote imports before it forks; named by backends, never by candidates.
     """
 
@@ -93,8 +94,11 @@ class WorkerProcess:
         sealed: bool = True,
         writable: tuple[Path, ...] = (),
         preload: tuple[str, ...] = (),
+        visible: tuple[Path, ...] = (),
     ):
         self.scratch = zygote.scratch.make(role)
+        self.given = zygote.scratch.make("given")
+        """Where the parent puts what the worker may read and not change."""
         for name in ("home", "tmp"):
             (self.scratch / name).mkdir()
         # Opened once, here: by the time it is read, the worker may have put something else in its place.
@@ -109,7 +113,16 @@ class WorkerProcess:
         self.device_started = False
         self._still = Running()
         request = fork_request(
-            zygote.settings, role, device, self.scratch, environment or {}, sealed, writable, preload
+            zygote.settings,
+            role,
+            device,
+            self.scratch,
+            environment or {},
+            sealed,
+            writable,
+            visible,
+            self.given,
+            preload,
         )
         try:
             try:
@@ -121,6 +134,8 @@ class WorkerProcess:
             born = self._read_status(_SETUP_SECONDS)
             self._pid, self._holder = born["pid"], born["holder"]
             self.walls = self.receive("ready", _SETUP_SECONDS).walls
+            if sealed and role == "worker":
+                zygote.check_walls(self.walls)
             self.readable = readable(self._pid)
         except (*WORKER_FAILURES, TimeoutError, OSError, MachineError) as error:
             printed = self.log()
@@ -348,6 +363,7 @@ class WorkerProcess:
             os.close(self._log)
             self._status = -1
         delete(self.scratch)
+        delete(self.given)
 
     def __enter__(self) -> WorkerProcess:
         return self

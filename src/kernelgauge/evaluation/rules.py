@@ -185,7 +185,7 @@ def _seen_on_cpu(claimed: _Claimed, job: Job, side: WatchedSide, places: Places)
     """On a CPU: functions of libraries that the candidate has built, which the kernel says are mapped there."""
     works = [row for row in claimed.operators if computes(row[0])]
     mapped = side.process.libraries()
-    folders = [side.process.scratch, *([side.build_dir] if side.build_dir else [])]
+    folders = [side.process.scratch, side.process.given]
     roots = tuple(f"{root}{os.sep}" for each in folders for root in (each, each.resolve()))
     loaded = not mapped or any(path.startswith(roots) for path in mapped)
     owns: bool | None = False

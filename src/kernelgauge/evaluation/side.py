@@ -19,6 +19,7 @@ import torch
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import MathMode
 from kernelgauge.errors import MachineError, OutOfDeviceMemory
+from kernelgauge.evaluation.build_files import copy_build
 from kernelgauge.evaluation.channel import MOST_SAMPLES, Claim, TensorSpec
 from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end
 from kernelgauge.evaluation.handover import Glimpse, glimpse
@@ -113,7 +114,7 @@ class Side:
         if state is not None:  # written before the candidate can put a link in its place
             state_path = str(scratch / "state.pt")
             Path(state_path).write_bytes(state)
-        build_dir = self._source.build_dir
+        build_dir = self._bring_build()
         self.ask(
             "load",
             self.limits.load_seconds,
@@ -135,6 +136,17 @@ class Side:
             device=worker_device(self._device),
             state=state_path,
         )
+
+    def _bring_build(self) -> Path | None:
+        """A copy of the candidate's build where its worker may read it: the cache holds others' builds too."""
+        if self._source.build_dir is None:
+            return None
+        target = self.process.given / "build"
+        try:
+            copy_build(self._source.build_dir, target)
+        except PermissionError as error:  # a build may close its own files
+            raise Failure(Outcome.LOAD_FAILED, f"load: its build cannot be read: {error}") from error
+        return target
 
     def _started(self, environment: dict[str, str], preload: tuple[str, ...]) -> WorkerProcess:
         """A process that answers as `evaluation.worker` does, and on a GPU is starting that."""

@@ -19,17 +19,37 @@ import socket
 import sys
 import tempfile
 import traceback
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from kernelgauge.evaluation import counted, examiner, isolation, oracle, stillness, worker
+from kernelgauge.evaluation import counted, examiner, isolation, oracle, stillness, view, worker
 from kernelgauge.evaluation.channel import receive, send
+from kernelgauge.evaluation.isolation import Files
+from kernelgauge.evaluation.landlock import View
 
 _ROLES = {"worker": worker.serve, "oracle": oracle.serve, "examiner": examiner.serve, "counted": counted.serve}
 _EXIT_SETUP_FAILED = 97
+
+
+@cache
+def _view(visible: tuple[str, ...], private: tuple[str, ...]) -> View:
+    """What processes may read of the machine, themselves apart; worked out before they are forked."""
+    python = view.of_python()
+    return view.apart_from(View((*visible, *python.whole), python.listed), private)
+
+
+def _files(request: dict[str, Any]) -> Files:
+    """The walls around the files of the process that a request describes."""
+    writable = [Path(path) for path in (request["scratch"], *request["writable"])]
+    seen = None
+    if "reads" not in request["without"]:
+        seen = _view(tuple(request["visible"]), tuple(request["private"]))
+        seen = View((*seen.whole, request["given"]), seen.listed)
+    return Files(writable, seen, any_call="syscalls" in request["without"])
 
 
 def _enter(request: dict[str, Any], own_namespaces: bool, channel: socket.socket, log: int) -> list[str]:
@@ -48,8 +68,11 @@ def _enter(request: dict[str, Any], own_namespaces: bool, channel: socket.socket
     torch.set_num_threads(request["threads"])
     if not request["sealed"]:
         return []
-    writable = None if request["role"] == "counted" else [scratch, *map(Path, request["writable"])]
-    return isolation.close_in(own_namespaces, writable, request["memory_bytes"], request["file_bytes"])
+    files = _files(request)
+    if request["role"] == "counted":
+        counted.postpone(files)
+        return isolation.close_in(own_namespaces, None, request["memory_bytes"], request["file_bytes"])
+    return isolation.close_in(own_namespaces, files, request["memory_bytes"], request["file_bytes"])
 
 
 def _become(request: dict[str, Any], own_namespaces: bool, outer_walls: list[str], channel_fd: int, log: int) -> None:
@@ -132,6 +155,8 @@ def main() -> None:
             return
         for module in request["preload"]:
             import_module(module)
+        if request["sealed"]:
+            _files(request)
         gc.freeze()
         if os.fork() == 0:
             requests.close()

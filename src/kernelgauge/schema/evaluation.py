@@ -113,7 +113,8 @@ class Evaluation(Record):
     device: str
     environment: Environment
     isolation: tuple[str, ...]
-    """Which walls stood around the worker: `network`, `pid`, `ipc`, `mount`, `files`, `limits`."""
+    """Which walls stood around the worker: `network`, `pid`, `ipc`, `mount`, `limits`, `files`, `reads`, `syscalls`.
+    See docs/isolation.md."""
     outcome: Outcome
     reason: str = ""
     """One sentence: what happened, where; empty for a pass."""

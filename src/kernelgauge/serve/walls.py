@@ -10,7 +10,7 @@ from kernelgauge.errors import UsageError
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.process import WorkerProcess
 
-NEEDED = ("network", "pid", "mount", "files")
+NEEDED = ("network", "pid", "mount", "files", "reads", "syscalls")
 """Walls of `evaluation.isolation` without which no stranger's program is run."""
 
 _PR_SET_DUMPABLE = 4
@@ -24,11 +24,11 @@ def standing(zygote: Zygote) -> tuple[str, ...]:
 
 def check_walls(found: Collection[str]) -> None:
     """Raises UsageError if strangers' programs would reach the network, other processes or their
-    environment, or write anywhere."""
+    environment, or read or write anywhere."""
     if missing := [name for name in NEEDED if name not in found]:
         raise UsageError(
             f"no {', '.join(missing)} wall stands around a worker here, so no strangers' candidates are judged: "
-            "allow user namespaces (`kernelgauge doctor` shows the walls), or say --without-walls"
+            "allow user namespaces, Landlock and seccomp (docs/isolation.md), or say --without-walls"
         )
 
 

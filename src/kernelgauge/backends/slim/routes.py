@@ -31,7 +31,7 @@ def extension_routes(source: str, builds: BuildCache, cuda: bool) -> tuple[Route
     folder = _slim_headers(builds)
     if folder is None:
         return (full,)
-    return Route("slim", _SLIM, {"KERNELGAUGE_SLIM": str(folder)}), full
+    return Route("slim", _SLIM, {"KERNELGAUGE_SLIM": str(folder)}, (folder,)), full
 
 
 @cache

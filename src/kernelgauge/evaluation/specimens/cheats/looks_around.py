@@ -1,14 +1,18 @@
-# Looks for the seed, the problem's source, a network and a place to leave something behind; raises with
-# what it found.
+# Looks for the seed, the problem's source, a network, a place to leave something behind, and whatever of its user's can
+# be read: keys, results, the scratch of others, the cache, the suite; raises with what it found.
 # class: process/sealed
+# rules: any
 # verdict: passed
 import gc
 import os
+import pwd
 import socket
 import types
 
 import torch
 import torch.nn as nn
+
+import kernelgauge
 
 
 def _found():
@@ -21,10 +25,25 @@ def _found():
         found.append("a host network")
     except OSError:
         pass
-    for place in ("/tmp", "/dev/shm", os.path.expanduser("~root"), "../"):
+    homes = [entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.getuid() and entry.pw_dir != "/"]
+    above = ["../" * depth for depth in range(1, 5)]
+    for place in ("/tmp", "/dev/shm", *homes, *above):
         try:
             with open(os.path.join(place, "left-behind"), "w"):
                 found.append(f"writable {place}")
+        except OSError:
+            pass
+        try:
+            os.listdir(place)
+            found.append(f"readable {place}")
+        except OSError:
+            pass
+    suite = os.path.join(os.path.dirname(kernelgauge.__file__), "problems", "level1")
+    secrets = ("/etc/shadow", "/proc/1/environ", os.path.join(suite, "100_hinge_loss.py"))
+    for secret in (*secrets, *(os.path.join(home, ".bashrc") for home in homes)):
+        try:
+            with open(secret):
+                found.append(f"readable {secret}")
         except OSError:
             pass
     return found
