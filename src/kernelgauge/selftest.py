@@ -1,7 +1,6 @@
 """Does this installation see through what it must? Every shipped specimen through the real evaluator.
 
-What may run beside others runs first, several at a time: on a CPU the checks of all, on a GPU only the builds. What
-is timed, and on a GPU everything, has its device for itself afterwards; several GPUs share that. Honest specimens
+Those whose time says nothing come first, then those that are timed; each as in a run, on all devices. Honest ones
 stand evenly between the others, so that harm one has done (a dead zygote, a full folder, a lost GPU) shows in the
 next honest verdict.
 """
@@ -10,21 +9,17 @@ from __future__ import annotations
 
 import importlib.util
 import statistics
-import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import closing
+from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Literal
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import Limits, Protocol, load_protocol
-from kernelgauge.errors import KernelgaugeError
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.specimens import Specimen, specimens
-from kernelgauge.execution.judge_process import JudgeProcess
-from kernelgauge.execution.local import devices_of
+from kernelgauge.execution.local import LocalExecutor, Task
 from kernelgauge.schema import Candidate, Evaluation, Outcome, Record
 from kernelgauge.session import Session
 
@@ -39,8 +34,6 @@ _TIMINGS = 3
 _QUICK = {"processes": 1, "warmups": 3, "min_samples": 10, "max_samples": 12}
 
 Verdict = Literal["as due", "deviates", "skipped", "error"]
-Judging = Callable[[Job, bool], Job]
-"""Judges a job, and times it if asked to; may give back a copy."""
 
 
 class Finding(Record):
@@ -62,6 +55,8 @@ class Finding(Record):
     """Why the evaluator cannot refuse it yet."""
     seconds: float = 0.0
     log: str = ""
+    spoilt: bool = False
+    """Whether only its time deviates, as other users of the machine may have it."""
 
     @property
     def path(self) -> str:
@@ -87,6 +82,7 @@ def selftest(
 
     Args:
         session: one with `LIMITS`.
+        device: `cuda` stands for all visible GPUs, which share the work.
         jobs: how many are built, and on a CPU checked, at once.
         done: is told each finding as it is final.
     """
@@ -96,52 +92,50 @@ def selftest(
         findings[finding.path] = finding
         done(finding)
 
-    waiting = []
-    for specimen in found:
-        if reason := _missing(specimen, device):
-            final(_finding(specimen, device, "skipped", why=reason))
-        else:
-            waiting.append(_Run(session, specimen, device))
-    later = []
-    with ThreadPoolExecutor(jobs, thread_name_prefix="kernelgauge") as pool:
-        for future in as_completed([pool.submit(run.prepare) for run in _mixed(waiting)]):
-            run = future.result()
-            if run.needs_device:
-                later.append(run)
+    for timed in (False, True):
+        waiting = []
+        for specimen in found:
+            if (specimen.least_ms is not None) is not timed:
+                continue
+            if reason := _missing(specimen, device):
+                final(_finding(specimen, device, "skipped", why=reason))
             else:
-                final(run.finding())
-    with _judging(session, device) as judges:
-        free = SimpleQueue[str]()
-        for name in judges:
-            free.put(name)
-
-        def judged(run: _Run) -> _Run:
-            name = free.get()
-            try:
-                return run.judge(name, judges[name])
-            finally:
-                free.put(name)
-
-        with ThreadPoolExecutor(len(judges), thread_name_prefix="kernelgauge") as pool:
-            for future in as_completed([pool.submit(judged, run) for run in _mixed(later)]):
-                final(future.result().finding())
+                waiting.append(specimen)
+        with closing(session.executor(device, jobs, timed)) as executor:
+            for left in reversed(range(_TIMINGS)):
+                spoilt = []
+                for specimen, finding in _judged(session, executor, _mixed(waiting), device):
+                    if finding.spoilt and left:
+                        spoilt.append(specimen)
+                    else:
+                        final(finding)
+                waiting = spoilt
     return [findings[f"{specimen.kind}/{specimen.name}"] for specimen in found]
 
 
-@contextmanager
-def _judging(session: Session, device: str) -> Iterator[dict[str, Judging]]:
-    """For each device what judges on it: of several each has a process with a clock of its own."""
+def _judged(
+    session: Session, executor: LocalExecutor, waiting: Sequence[Specimen], device: str
+) -> Iterator[tuple[Specimen, Finding]]:
+    """What comes of each, as it is known."""
 
-    def here(job: Job, timed: bool) -> Job:
-        session.supervisor.judge(job, timed)
-        return job
+    def started(specimen: Specimen, device: str) -> Job:
+        problem = specimen.problem_on(device)
+        candidate = Candidate(problem=problem.key, source=specimen.source, backend=specimen.backend)
+        rules = quick(load_protocol(specimen.protocol)).under(rules=specimen.rules)
+        return session.job(problem, candidate, rules, device)
 
-    names = devices_of(device)
-    with ExitStack() as open_ones:
-        if len(names) == 1:
-            yield {device: here}
+    tasks = [Task(each.name, number, partial(started, each)) for number, each in enumerate(waiting)]
+    if not tasks:
+        return
+    for ended in executor.run(tasks):
+        specimen, result = waiting[ended.task.sample], ended.result
+        if isinstance(result, Job):
+            record = result.record()
+            why = _deviation(specimen, record, device)
+            yield specimen, _finding(specimen, device, "deviates" if why else "as due", record, why)
         else:
-            yield {name: open_ones.enter_context(closing(JudgeProcess(session.settings))).judge for name in names}
+            why = f"{type(result).__name__}: {result}"
+            yield specimen, _finding(specimen, device, "error", why=why)
 
 
 def left_behind(session: Session) -> list[Path]:
@@ -158,83 +152,15 @@ def quick(protocol: Protocol) -> Protocol:
     return Protocol.model_validate(rules)
 
 
-class _Run:
-    """One specimen on its way through the evaluator."""
-
-    def __init__(self, session: Session, specimen: Specimen, device: str):
-        self.specimen = specimen
-        self._session = session
-        self._device = device
-        self._seconds = 0.0
-        self._error = ""
-        self._job: Job | None = None
-
-    @property
-    def timed(self) -> bool:
-        return self.specimen.least_ms is not None
-
-    @property
-    def needs_device(self) -> bool:
-        """Whether it is still to be judged with the device for itself."""
-        if self._job is None or self._error:
-            return False
-        return self._device != "cpu" or (self.timed and self._job.failure is None)
-
-    def prepare(self) -> _Run:
-        """Build it, and on a CPU check it."""
-        with self._accounted():
-            self._job = self._start()
-            with self._session.leases.shared("cpu") if self._device == "cpu" else nullcontext():
-                self._session.supervisor.prepare(self._job)
-        return self
-
-    def judge(self, device: str, judging: Judging) -> _Run:
-        """Time it, again where only other users of the machine may have spoilt that; on a GPU check it first."""
-        assert self._job is not None
-        for _ in range(_TIMINGS):
-            with self._accounted(), self._session.leases.exclusive(device):
-                self._job.device = device
-                self._job = judging(self._job, self.timed)
-            if self._error or not _mistimed(self.specimen, self._job.record()):
-                break
-        return self
-
-    def finding(self) -> Finding:
-        """What came of it."""
-        if self._job is None or self._error:
-            return _finding(self.specimen, self._device, "error", why=self._error, seconds=self._seconds)
-        record = self._job.record()
-        why = _deviation(self.specimen, record, self._device)
-        return _finding(self.specimen, self._device, "deviates" if why else "as due", record, why, self._seconds)
-
-    def _start(self) -> Job:
-        specimen = self.specimen
-        problem = specimen.problem_on(self._device)
-        candidate = Candidate(problem=problem.key, source=specimen.source, backend=specimen.backend)
-        rules = quick(load_protocol(specimen.protocol)).under(rules=specimen.rules)
-        return self._session.job(problem, candidate, rules, self._device)
-
-    @contextmanager
-    def _accounted(self) -> Iterator[None]:
-        """Add the time spent inside, and keep an error of the machine or of the problem as one."""
-        started = time.monotonic()
-        try:
-            yield
-        except KernelgaugeError as error:
-            self._error = f"{type(error).__name__}: {error}"
-        finally:
-            self._seconds += time.monotonic() - started
-
-
-def _mixed(runs: Sequence[_Run]) -> list[_Run]:
+def _mixed(some: Sequence[Specimen]) -> list[Specimen]:
     """Those that are waited for until their limit first, beside others; then honest ones evenly among the rest."""
-    slow = [run for run in runs if run.specimen.outcome is Outcome.TIMED_OUT]
-    honest = [run for run in runs if run.specimen.kind == "honest"]
-    rest = [run for run in runs if run not in honest and run not in slow]
+    slow = [each for each in some if each.outcome is Outcome.TIMED_OUT]
+    honest = [each for each in some if each.kind == "honest" and each not in slow]
+    rest = [each for each in some if each not in honest and each not in slow]
     every = len(rest) / max(len(honest), 1)
-    placed = [(every * (index + 1), run) for index, run in enumerate(honest)]
-    placed += [(float(index), run) for index, run in enumerate(rest)]
-    return [*slow, *(run for _, run in sorted(placed, key=lambda each: each[0]))]
+    placed = [(every * (index + 1), each) for index, each in enumerate(honest)]
+    placed += [(float(index), each) for index, each in enumerate(rest)]
+    return [*slow, *(each for _, each in sorted(placed, key=lambda pair: pair[0]))]
 
 
 def _missing(specimen: Specimen, device: str) -> str:
@@ -281,12 +207,7 @@ def _words(outcome: Outcome, rule: str | None) -> str:
 
 
 def _finding(
-    specimen: Specimen,
-    device: str,
-    verdict: Verdict,
-    record: Evaluation | None = None,
-    why: str = "",
-    seconds: float = 0.0,
+    specimen: Specimen, device: str, verdict: Verdict, record: Evaluation | None = None, why: str = ""
 ) -> Finding:
     return Finding(
         kind=specimen.kind,
@@ -299,6 +220,7 @@ def _finding(
         reason=record.reason if record else "",
         speedup=record.speedup if record else None,
         open=specimen.header.get("open", ""),
-        seconds=round(seconds, 2),
+        seconds=round(sum(record.seconds.values()), 2) if record else 0.0,
         log=record.log if record else "",
+        spoilt=bool(why and record and why == _mistimed(specimen, record)),
     )

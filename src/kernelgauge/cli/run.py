@@ -63,8 +63,10 @@ if TYPE_CHECKING:
     from kernelgauge.generation.contestant import Contestant
     from kernelgauge.store.run import Run
 
-# Compilers on one GPU at once: each holds a problem's inputs, outputs and parameters there.
+# Compilers on one GPU at once: each holds a problem's inputs, outputs and parameters there. More on one that judges
+# nothing meanwhile: that one is ahead of the others then.
 _MOST_ON_DEVICE = 8
+_MOST_WHERE_LENT = 16
 
 Jobs = Annotated[
     int | None,
@@ -148,13 +150,16 @@ def _judge(
 
 def usual_jobs(contestant: Contestant, device: str) -> int:
     """On a GPU as many as there are cores; fewer if each would also compute there, and take of its memory."""
-    from kernelgauge.execution.local import devices_of
+    from kernelgauge.execution.local import devices_of, lent_for_builds
     from kernelgauge.generation.contestant import on_device
 
     cores = len(os.sched_getaffinity(0))
     if device == "cpu":
         return 1
-    return min(cores, _MOST_ON_DEVICE * len(devices_of(device))) if on_device(contestant) else cores
+    if not on_device(contestant):
+        return cores
+    lent = lent_for_builds(devices_of(device))
+    return min(cores, _MOST_WHERE_LENT * lent or _MOST_ON_DEVICE)
 
 
 def run(

@@ -33,6 +33,9 @@ TORCH_INDUCTOR = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_CPP_CACHE
 
 _START_SECONDS = 60.0
 
+BESIDE_A_GPU = 4
+"""Most CPU threads of a process whose work is done by a GPU."""
+
 
 class _Forker:
     """One started zygote: its process, and the socket that requests go to."""
@@ -153,7 +156,7 @@ def fork_request(
         "visible": [*_machine(), hub_cache(), *map(str, visible)],
         "private": private.places(settings),
         "without": private.left_out(),
-        "threads": settings.threads,
+        "threads": cpu_threads(settings, device),
         "preload": preload,
         "sealed": sealed,
         "writable": [str(path) for path in (*writable, *device_files(device))],
@@ -188,6 +191,12 @@ def hub_cache() -> str:
     return str(Path(os.environ.get("HF_HUB_CACHE") or Path(home, "hub")).expanduser().absolute())
 
 
+def cpu_threads(settings: Settings, device: str) -> int:
+    """CPU threads of a process. Beside a GPU few: a dozen processes start there at once, each with a model to draw,
+    and threads that wait for each other on a busy machine take longer than one."""
+    return settings.threads if device == "cpu" else min(settings.threads, BESIDE_A_GPU)
+
+
 def worker_device(device: str) -> str:
     """What a process forked for this device calls it: it sees no other GPU."""
     return "cpu" if device == "cpu" else "cuda"
@@ -202,7 +211,7 @@ def _environment(settings: Settings, device: str, scratch: Path, extra: dict[str
         "TORCH_EXTENSIONS_DIR": "{scratch}/torch_extensions",
         "TORCHINDUCTOR_CACHE_DIR": "{scratch}/inductor",
         **TORCH_INDUCTOR,
-        "OMP_NUM_THREADS": str(settings.threads),
+        "OMP_NUM_THREADS": str(cpu_threads(settings, device)),
         "PYTHONDONTWRITEBYTECODE": "1",
         "HF_HUB_CACHE": hub_cache(),
         "HF_HUB_OFFLINE": "1",

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle, islice
 from queue import SimpleQueue
 from typing import Any
@@ -65,6 +66,11 @@ def devices_of(device: str) -> list[str]:
     return [f"cuda:{index}" for index in range(max(gpu_count(), 1))] if device == "cuda" else [device]
 
 
+def lent_for_builds(devices: Sequence[str]) -> int:
+    """How many of these judge nothing until all is built, where contestants or builds compute on a device."""
+    return max(1, len(devices) // _BUILD_ON_ONE_OF) if len(devices) > 1 else 0
+
+
 class LocalExecutor:
     """Runs tasks on the devices of this machine.
 
@@ -109,7 +115,7 @@ class LocalExecutor:
                 if (before := self._judges.get(device)) is None or before.ended:
                     self._judges[device] = self._start_judge()
         on_device = isinstance(tasks, Sequence) and any(task.on_device for task in tasks)
-        lent = max(1, len(self._devices) // _BUILD_ON_ONE_OF) if on_device and len(self._devices) > 1 else 0
+        lent = lent_for_builds(self._devices) if on_device else 0
         judging = self._devices[: len(self._devices) - lent]
         self._turns = cycle(self._devices[len(judging) :] or self._devices)
         self._free = SimpleQueue()
@@ -132,7 +138,9 @@ class LocalExecutor:
                     yield done
             if built:
                 stage("check and time" if on_gpu else "time")
-                yield from self._pooled(self._judge, built, len(self._devices))
+                # A lease for each would have each wait for whoever compiles meanwhile.
+                with nullcontext() if on_gpu else self._leases.exclusive("cpu"):
+                    yield from self._pooled(partial(self._judge, leased=not on_gpu), built, len(self._devices))
 
     def _prepared(self, wave: Sequence[Task], waiting: Iterator[Task]) -> Iterator[Done]:
         """A wave as it is built; what arrives while a thread has nothing to do joins it, up to its size."""
@@ -222,12 +230,12 @@ class LocalExecutor:
             return Done(task, without_locals(error))
         return Done(task, started)
 
-    def _judge(self, done: Done) -> Done:
+    def _judge(self, done: Done, leased: bool = False) -> Done:
         assert isinstance(done.result, Job)
         job = done.result
         device = self._free.get()
         try:
-            with self._leases.exclusive(device):
+            with nullcontext() if leased else self._leases.exclusive(device):
                 job.device = device
                 if self._stopping:
                     return done

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kernelgauge.errors import MachineError, UsageError
+from kernelgauge.evaluation.launcher import BESIDE_A_GPU
 from kernelgauge.generation.turns import Turns
 from kernelgauge.hardware import visible_devices
 from kernelgauge.schema import Candidate, NoCandidate, Problem
@@ -113,7 +114,9 @@ class Inductor:
 
 def _environment(scratch: str, device: str) -> dict[str, str]:
     """The parent's environment, with every cache in `scratch`: no stale code, nothing left behind."""
-    sees = {} if device == "cpu" else {"CUDA_VISIBLE_DEVICES": visible_devices(device)}
+    sees = {}
+    if device != "cpu":
+        sees = {"CUDA_VISIBLE_DEVICES": visible_devices(device), "OMP_NUM_THREADS": str(BESIDE_A_GPU)}
     return (
         os.environ
         | sees

@@ -79,6 +79,7 @@ class Environment(Record):
     cpu: str
     cores: int
     threads: int
+    """CPU threads of a worker; beside a GPU at most `evaluation.launcher.BESIDE_A_GPU` of them."""
     memory_gb: float
     gpu: str | None = None
     driver: str | None = None
