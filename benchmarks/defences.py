@@ -58,7 +58,7 @@ STEPS: tuple[tuple[Any, str, str, str, str], ...] = (
     (WorkerProcess, "freeze", "processes stopped and continued", DEFENCE, "time"),
     (WorkerProcess, "thaw", "processes stopped and continued", DEFENCE, "time"),
     (Weighing, "see", "answers without the work tried", DEFENCE, "check"),
-    (measure, "_verify", "outputs of timed calls verified", DEFENCE, "time"),
+    (measure, "verify", "outputs of timed calls verified", DEFENCE, "time"),
 )
 # Seconds after which a process that was started ahead has started its GPU too.
 _STARTED_AHEAD = 5.0

@@ -29,9 +29,9 @@ def test_a_step_inside_another_is_counted_there_only() -> None:
 def test_the_account_of_an_evaluation_adds_up_and_leaves_no_stopwatch(session: Session, tmp_path: Path) -> None:
     path = tmp_path / "quick.toml"
     path.write_text(quick_protocol())
-    before = Side.stage, measure._verify
+    before = Side.stage, measure.verify
     row = defences.measured(session, load_problem("1/36", "small"), load_protocol(str(path)), "cpu", 1)
-    assert (Side.stage, measure._verify) == before
+    assert (Side.stage, measure.verify) == before
     steps = {label: seconds for label, seconds in row.items() if label != "total"}
     assert sum(steps.values()) == pytest.approx(row["total"], rel=0.2)
     expected = {label for _, _, label, _, _ in defences.STEPS} - {

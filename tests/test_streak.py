@@ -11,8 +11,8 @@ import torch
 
 from kernelgauge.checks.numerics import Distance
 from kernelgauge.config import load_protocol
+from kernelgauge.evaluation.agreement import agree
 from kernelgauge.evaluation.failures import Failure
-from kernelgauge.evaluation.measure import agree
 from kernelgauge.evaluation.samples import Sample, Samples
 from kernelgauge.evaluation.sides import Sides
 from kernelgauge.evaluation.spares import Spares

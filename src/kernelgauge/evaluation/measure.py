@@ -15,12 +15,11 @@ import statistics
 import time
 from functools import partial
 
-import torch
-
 from kernelgauge.checks.numerics import Distance
 from kernelgauge.config import TimingRules
 from kernelgauge.errors import MachineError, OutOfDeviceMemory
 from kernelgauge.evaluation import judge
+from kernelgauge.evaluation.agreement import agree, verify
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.samples import NS_PER_MS, Sample, Samples
@@ -47,40 +46,6 @@ _FEWEST_CALLS = 10
 _STREAKS = 2
 # An interval takes longer to compute than a short pair to measure: not after every one.
 _LOOK_AGAIN = 1.1
-
-
-def _verify(reference: Reference, candidate: Side, eager: list[Distance], where: str) -> None:
-    """The outputs of the calls just timed, compared with eager's on the same inputs.
-
-    A worker can tell a timed call from a checked one, so its inputs are looked at too.
-    """
-    judge.inputs_kept(reference.inputs_kept_by(candidate), where)
-    agree(reference, eager, candidate.kept, reference.side.kept, where)
-
-
-def agree(
-    reference: Reference,
-    eager: list[Distance],
-    outputs: list[torch.Tensor],
-    due: list[torch.Tensor],
-    where: str,
-) -> None:
-    """Outputs for the inputs that the reference holds, compared with eager's, and if need be with the oracle's.
-
-    Another draw or other weights may be harder on eager too than those of the checked trials.
-    """
-    agreement = reference.protocol.agreement
-    slack = eager
-    if agreement.rule == "oracle":
-        more, most = (1 + 1 / multiple for multiple in agreement.multiples)
-        slack = [Distance(own.rms * more, own.worst * most) for own in eager]
-    trial, found = judge.compare(agreement, "own", outputs, due, slack)
-    if not trial.agreed and reference.precise:
-        truth = reference.truth()
-        own = reference.eager_distances(due, truth)
-        trial, found = judge.compare(agreement, "own", outputs, truth, own)
-    if not trial.agreed:
-        raise judge.disagreement(trial, found, agreement, where)
 
 
 class Measurement:
@@ -168,7 +133,7 @@ class Measurement:
         for warmup in range(rules.warmups):
             reference.draw("own")
             self._pair(reference, candidate, Samples())
-            _verify(reference, candidate, self._eager, f"warm-up {warmup + 1}")
+            verify(reference, candidate, self._eager, f"warm-up {warmup + 1}")
         for side in (reference.side, candidate):
             if self._device == "cpu":
                 side.process.spread_threads()
@@ -183,7 +148,7 @@ class Measurement:
             self._pair(reference, candidate, samples)
             count = len(samples.reference)
             if reference.protocol.agreement.check_timed_calls:
-                _verify(reference, candidate, self._eager, f"timed call {count}")
+                verify(reference, candidate, self._eager, f"timed call {count}")
             if self._drop_if_slowed_down():
                 continue
             if samples.claims and count % 2:
