@@ -32,7 +32,7 @@ from kernelgauge.leaderboard.identity import identity
 from kernelgauge.leaderboard.publishing import publish
 from kernelgauge.leaderboard.site import Site
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.schema import Bound, Candidate, Evaluation, Generation, NoCandidate, OverBaseline, Work
+from kernelgauge.schema import Bound, Budget, Candidate, Evaluation, Generation, NoCandidate, OverBaseline, Work
 from kernelgauge.store import Run
 
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is on PATH")
@@ -250,7 +250,14 @@ def test_figures_of_two_installations_come_with_a_note() -> None:
 
 def test_a_run_brings_its_sources_skips_and_ways_of_asking(tmp_path: Path) -> None:
     asked = Generation(
-        backend="cuda", option="few_shot", temperature=0.7, max_regenerations=0, prompt_digest="ab" * 8
+        backend="cuda",
+        option="few_shot",
+        temperature=0.7,
+        options={"reasoning_effort": "high"},
+        max_regenerations=0,
+        prompt_digest="ab" * 8,
+        strategy="refine,turns=5",
+        budget=Budget(calls=20, usd=0.5),
     )
     with Run.create(tmp_path / "run", make_header(generation=asked)) as run:
         run.append(*make_answer("1/1", source="# kept\n"))
@@ -258,7 +265,10 @@ def test_a_run_brings_its_sources_skips_and_ways_of_asking(tmp_path: Path) -> No
         run.append_skip(NoCandidate(problem="1/2", contestant="folder:answers", sample=1, reason="refused"))
     found = published(Run.read(tmp_path / "run"))
     assert found.entries[0].source == "# kept\n"
-    assert found.entries[0].contestant.detail == "cuda, few shot, temperature 0.7, 0 regenerations, prompt abababab"
+    assert found.entries[0].contestant.detail == (
+        "cuda, refine,turns=5, at most 20 calls 0.5 usd, few shot, temperature 0.7, reasoning_effort high, "
+        "0 regenerations, prompt abababab"
+    )
     (row,) = boards([found])[0].standings["all"]
     assert (row.group.samples, row.group.no_candidate, row.group.fast_p["0"]) == (3, 1, 0.75)
 

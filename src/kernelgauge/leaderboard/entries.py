@@ -152,11 +152,15 @@ def _contestant(name: str, header: RunHeader) -> Contestant:
 
 
 def _asked(generation: Generation) -> str:
+    limits = generation.budget.model_dump(exclude_none=True)
     parts = [
         generation.backend,
+        generation.strategy,
+        " ".join(["at most", *(f"{limit:g} {name}" for name, limit in limits.items())]) if limits else "",
         generation.option.replace("_", " "),
         f"temperature {generation.temperature:g}" if generation.temperature is not None else "",
         f"told of {generation.hardware}" if generation.hardware else "",
+        *(f"{name} {value}" for name, value in sorted(generation.options.items())),
         f"{generation.max_regenerations} regenerations",
         f"prompt {generation.prompt_digest[:8]}",
     ]
