@@ -18,7 +18,7 @@ import kernelgauge
 from kernelgauge.config import load_settings
 from kernelgauge.errors import UsageError
 from kernelgauge.evaluation import syscalls
-from kernelgauge.evaluation.build_files import copy_build
+from kernelgauge.evaluation.build_files import Unfit, copy_build
 from kernelgauge.evaluation.isolation import WALLS
 from kernelgauge.evaluation.landlock import View, confine
 from kernelgauge.evaluation.launcher import Zygote
@@ -217,6 +217,26 @@ def test_a_copied_build_holds_no_more_than_the_build(tmp_path: Path) -> None:
     assert (tmp_path / "copy" / "kernels" / "a" / "cubin").read_text() == "code"
     assert (tmp_path / "copy" / "out").is_symlink() and (tmp_path / "copy" / "kernels" / "out").is_symlink()
     assert not (tmp_path / "copy" / "pipe").exists()
+
+
+def test_a_build_that_would_fill_the_disk_is_not_copied(tmp_path: Path) -> None:
+    build = tmp_path / "build"
+    written(build / "hole")
+    os.truncate(build / "hole", 3 << 30)
+    with pytest.raises(Unfit, match="more than"):
+        copy_build(build, tmp_path / "copy")
+    assert not (tmp_path / "copy" / "hole").exists()
+
+
+def test_a_link_shows_nothing_that_no_place_was_named_for(tmp_path: Path) -> None:
+    root = tmp_path / "opt"
+    written(root / "home" / "key")
+    kept = written(root / "lib" / "library").parent
+    elsewhere = written(tmp_path / "runs" / "candidate").parent
+    (root / "out").symlink_to(elsewhere)
+    (root / "within").symlink_to(kept)
+    seen = apart_from(View((str(root),)), [str(root / "home")])
+    assert seen.whole == (str(kept),)
 
 
 def test_an_installation_is_shown_without_what_is_private_in_it(tmp_path: Path) -> None:

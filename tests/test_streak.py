@@ -16,7 +16,7 @@ from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.samples import Sample, Samples
 from kernelgauge.evaluation.sides import Sides
 from kernelgauge.evaluation.spares import Spares
-from kernelgauge.evaluation.streak import MOST_CALLS, Streak, affordable
+from kernelgauge.evaluation.streak import MOST_CALLS, Streak, Uneven, affordable
 from kernelgauge.schema import Candidate, Outcome, Problem
 from kernelgauge.session import Session
 
@@ -58,10 +58,10 @@ OTHER_SHAPE = SKIPS.replace(
 
 
 @contextlib.contextmanager
-def streak(session: Session, source: str, device: str = "cpu") -> Iterator[Streak]:
-    problem = Problem(key="own", name="own", source=PROBLEM)
+def streak(session: Session, source: str, text: str = PROBLEM) -> Iterator[Streak]:
+    problem = Problem(key="own", name="own", source=text)
     candidate = Candidate(problem="own", source=source, backend="torch")
-    job = session.job(problem, candidate, load_protocol("strict"), device)
+    job = session.job(problem, candidate, load_protocol("strict"), "cpu")
     zygote = session.supervisor.zygote
     with Sides(zygote, Spares(zygote)).opened(job) as (reference, side):
         reference.draw("own")
@@ -85,10 +85,10 @@ def test_each_call_computes_on_inputs_and_seed_of_its_own(session: Session) -> N
         seen.append([output.clone() for output in outputs])
 
     with streak(session, SLEEPS) as made:
-        taken, idle = made.take(note)
+        taken = made.take(note)
         assert made.calls == len(seen) == CALLS
         assert taken >= CALLS * SLEEP * 1e9, "each call slept"
-        assert idle > 0
+        assert made.idle_ns > 0
         made.take(note)
     assert len({float(total) for _, total in seen}) == 2 * CALLS, "no inputs come twice"
 
@@ -98,6 +98,12 @@ def test_what_is_wrong_only_in_a_row_is_refused(session: Session, source: str, d
     with streak(session, source) as made, pytest.raises(Failure) as refused:
         made.take(verified(made))
     assert refused.value.outcome is due
+
+
+def test_a_problem_whose_numbers_change_from_draw_to_draw_has_no_row(session: Session) -> None:
+    changing = PROBLEM.replace("3.0]", "float(torch.rand(()))]")
+    with pytest.raises(Uneven), streak(session, changing.replace("Model(", "ModelNew(", 1), text=changing):
+        pass
 
 
 def test_an_honest_row_agrees(session: Session) -> None:
@@ -115,7 +121,7 @@ def claimed(candidate_us: int, gap_us: int = 400) -> Samples:
     gaps = [gap_us - 20, gap_us, gap_us + 20] * 8
     reference = [Sample((500 + gap) * 1000, 0, 500_000) for gap in gaps]
     candidate = [Sample((candidate_us + gap) * 1000, 0, candidate_us * 1000) for gap in gaps]
-    return Samples(claims=True, reference=reference, candidate=candidate)
+    return Samples(claims=True, reference=reference, candidate=candidate, ends=[len(gaps)])
 
 
 def test_a_claim_that_is_short_of_a_streak_is_made_up_for() -> None:

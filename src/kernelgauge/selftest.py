@@ -118,11 +118,11 @@ def _judged(
 ) -> Iterator[tuple[Specimen, Finding]]:
     """What comes of each, as it is known."""
 
-    def started(specimen: Specimen, device: str) -> Job:
+    def started(specimen: Specimen, on: str) -> Job:
         problem = specimen.problem_on(device)
         candidate = Candidate(problem=problem.key, source=specimen.source, backend=specimen.backend)
         rules = quick(load_protocol(specimen.protocol)).under(rules=specimen.rules)
-        return session.job(problem, candidate, rules, device)
+        return session.job(problem, candidate, rules, on)
 
     tasks = [Task(each.name, number, partial(started, each)) for number, each in enumerate(waiting)]
     if not tasks:

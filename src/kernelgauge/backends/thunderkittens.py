@@ -51,7 +51,9 @@ class ThunderKittensBackend(CudaBackend):
         return f"{super().fingerprint()} {_digest(_include())} {_digest(_prototype())}"
 
     def routes(self, source: str, builds: BuildCache) -> tuple[Route, ...]:
-        return (Route("full", _GIGABYTES),)  # slim headers are cut for C++17, and for PyTorch's alone
+        return (
+            Route("full", _GIGABYTES, visible=(_include(), _prototype())),
+        )  # slim headers are cut for C++17, and for PyTorch's alone
 
 
 def _include() -> Path:

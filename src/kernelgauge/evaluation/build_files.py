@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -9,6 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _MOST_BYTES = 512 << 20
+# Of a build that is brought to a worker: PyTorch's own extensions have some megabytes in a dozen files.
+_MOST_COPIED_BYTES = 2 << 30
+_MOST_COPIED_FILES = 20_000
+_ITS_OWN_FAULT = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP)
 # Of a file with machine code for a GPU; the raw kernels' cubins have none.
 _PROGRAMS = ("", ".so", ".cubin", ".o")
 
@@ -28,21 +33,36 @@ def copy_build(build_dir: Path, target: Path) -> None:
     """Copy a build: folders, regular files, and links as links; nothing else that could be in its place.
 
     Raises:
-        OSError: something cannot be read, or there is no room.
+        Unfit: no compiler leaves such a thing: closed files, endless names, holes and links that would fill a disk.
+        OSError: there is no room.
     """
+    files = size = 0
     for folder, folders, names in os.walk(build_dir, onerror=_raise):
         place = target / Path(folder).relative_to(build_dir)
-        place.mkdir()
-        for name in (*folders, *names):
-            source = Path(folder, name)
-            mode = source.lstat().st_mode
-            if stat.S_ISLNK(mode):
-                (place / name).symlink_to(source.readlink())
-            elif stat.S_ISREG(mode):
-                shutil.copy2(source, place / name, follow_symlinks=False)
+        try:
+            place.mkdir()
+            for name in (*folders, *names):
+                source = Path(folder, name)
+                found = source.lstat()
+                files, size = files + 1, size + found.st_size  # each link, and holes too: a copy makes them real
+                if files > _MOST_COPIED_FILES or size > _MOST_COPIED_BYTES:
+                    most = f"{_MOST_COPIED_FILES} files or {_MOST_COPIED_BYTES >> 30} GB"
+                    raise Unfit(f"its build holds more than {most}")
+                if stat.S_ISLNK(found.st_mode):
+                    (place / name).symlink_to(source.readlink())
+                elif stat.S_ISREG(found.st_mode):
+                    shutil.copy2(source, place / name, follow_symlinks=False)
+        except OSError as error:
+            _raise(error)
+
+
+class Unfit(Exception):
+    """A build that cannot be brought to a worker, by its own fault."""
 
 
 def _raise(error: OSError) -> None:
+    if error.errno in _ITS_OWN_FAULT:
+        raise Unfit(f"its build cannot be read: {error}") from error
     raise error
 
 

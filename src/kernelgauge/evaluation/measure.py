@@ -15,16 +15,18 @@ import statistics
 import time
 from functools import partial
 
+import torch
+
 from kernelgauge.checks.numerics import Distance
 from kernelgauge.config import TimingRules
-from kernelgauge.errors import MachineError, OutOfDeviceMemory
+from kernelgauge.errors import MachineError, OutOfDeviceMemory, ReferenceTooLarge
 from kernelgauge.evaluation import judge
 from kernelgauge.evaluation.agreement import agree, verify
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.samples import NS_PER_MS, Sample, Samples
 from kernelgauge.evaluation.side import Side
-from kernelgauge.evaluation.streak import Streak, affordable
+from kernelgauge.evaluation.streak import Streak, Uneven, affordable
 from kernelgauge.hardware import device_index
 from kernelgauge.schema import Outcome, Timing
 from kernelgauge.timing.cache_flush import CacheFlush
@@ -42,8 +44,10 @@ _MOST_THROTTLED = 50
 # Share of calls: fewer may be accidents, and what they took is charged.
 _MOST_UNFINISHED = 0.5
 _FEWEST_CALLS = 10
-# Each may be disturbed; the shorter counts.
-_STREAKS = 2
+# Each may be disturbed: before anybody is charged, so many have said the same.
+_ROWS = 4
+# Of a ratio: what no row of calls is taken for.
+_FINEST = 0.005
 # An interval takes longer to compute than a short pair to measure: not after every one.
 _LOOK_AGAIN = 1.1
 
@@ -98,9 +102,10 @@ class Measurement:
         if enough and (unfinished := self._samples.unfinished()) > _MOST_UNFINISHED:
             reason = f"forward: the GPU was still at work in {unfinished:.0%} of the calls it said it had computed"
             raise Failure(Outcome.REJECTED, reason, "work_after_the_clock")
-        if self._device != "cpu" and number == self.rules.processes:
+        if self._device != "cpu" and number >= self.rules.processes:
             with keeping_off(self._launching):
                 self._hold_against_a_streak(reference, candidate)
+        if self._device != "cpu" and number == self.rules.processes:
             self._take_device_time(reference, candidate)
         self._seconds += time.monotonic() - started
 
@@ -168,17 +173,27 @@ class Measurement:
         if samples.ratio(rules, final=True).low <= 1:
             return
         typical = statistics.median(samples.milliseconds()[1]) * NS_PER_MS
-        calls = affordable(reference, math.ceil(samples.unnoticed_ns() / (rules.resolution * typical)))
+        worth = samples.unnoticed_ns() / (max(rules.resolution, _FINEST) * typical)
+        calls = affordable(reference, math.ceil(worth))
         if calls < 2:
             return
         try:
-            streak = Streak(reference, candidate, calls)
-        except OutOfDeviceMemory as error:
-            reference.notes.append(f"claims were not held against a row of calls: {error}")
+            per_call = self._shortest_in_a_row(Streak(reference, candidate, calls))
+        except (OutOfDeviceMemory, torch.OutOfMemoryError, ReferenceTooLarge, Uneven) as error:
+            reference.notes.append(f"claims were not held against a row of calls: {str(error).splitlines()[0]}")
             return
-        found = [streak.take(partial(agree, reference, self._eager)) for _ in range(_STREAKS)]
-        per_call = (min(taken for taken, _ in found) - min(idle for _, idle in found)) / calls
         samples.hold_against(calls, per_call, rules.resolution)
+
+    def _shortest_in_a_row(self, streak: Streak) -> float:
+        """Nanoseconds for each call of the fastest of several rows; a first one, and disturbed ones, take longer."""
+        verified = partial(agree, streak.reference, self._eager)
+        streak.take(verified)
+        shortest = math.inf
+        for _ in range(_ROWS):
+            shortest = min(shortest, (streak.take(verified) - streak.idle_ns) / streak.calls)
+            if not self._samples.short_of(streak.calls, shortest, self.rules.resolution):
+                break
+        return shortest
 
     def _drop_if_slowed_down(self) -> bool:
         """Look at the GPU after a pair; forget the pair if its clock was held down by heat or the power supply."""
@@ -252,9 +267,6 @@ class Measurement:
         """Whether the samples so far tell a difference so small that their processes may explain it."""
         return in_doubt(self._samples.ratio(self.rules, final=True), self.rules.doubt)
 
-    def _unnoticed_ms(self) -> float:
-        return self._samples.unnoticed_ns() / max(self._samples.streak, 1) / NS_PER_MS
-
     def result(self) -> Timing:
         """The ratio the samples support, with the samples."""
         rules, samples = self.rules, self._samples
@@ -276,7 +288,7 @@ class Measurement:
             overhead_ms=statistics.median(samples.overheads()) / NS_PER_MS,
             late_work_ms=statistics.fmean(samples.late_work_ns(samples.candidate)) / NS_PER_MS,
             excess_ms=statistics.fmean(samples.excess_ns(samples.candidate)) / NS_PER_MS,
-            unnoticed_ms=self._unnoticed_ms() if rules.interleaved else calls_ms[1],
+            unnoticed_ms=samples.unnoticed_ns() / NS_PER_MS if rules.interleaved else calls_ms[1],
             streak=samples.streak,
             withheld_ms=samples.withheld_ns / NS_PER_MS,
             device_reference_ms=device_ms[0] if device_ms else None,

@@ -27,7 +27,7 @@ def places(settings: Settings) -> list[str]:
         here = Path.cwd()
         installed = [Path(prefix, part) for prefix in (sys.prefix, sys.base_prefix) for part in ("bin", "lib")]
         found += [] if any(here.is_relative_to(place) for place in installed) else [here]
-    return [str(place) for place in found]
+    return [str(place) for place in found if place != Path("/")]  # in a container, a home may be all there is
 
 
 def left_out() -> list[str]:

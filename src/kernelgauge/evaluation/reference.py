@@ -191,10 +191,10 @@ class Reference:
         self.arguments = drawn.data["arguments"]
         self.call_seed = self.input_seeds.next() if self.protocol.inputs.seeds == "secret" else PUBLIC_SEED
 
-    def recall(self, inputs: torch.Tensor, arguments: list[Any], seed: int) -> None:
-        """Put the inputs of an earlier call back: what `draw` left in `master`, `arguments` and `call_seed`."""
+    def recall(self, inputs: torch.Tensor, seed: int) -> None:
+        """Put back the inputs of an earlier call with the same arguments: what `draw` left in `master`, its seed."""
         self.master.bytes.copy_(inputs)
-        self.arguments, self.call_seed = arguments, seed
+        self.call_seed = seed
 
     def truth(self) -> list[torch.Tensor]:
         """The right outputs for the inputs just drawn, in float64; the next call of this overwrites them."""

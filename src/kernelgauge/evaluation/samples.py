@@ -136,30 +136,35 @@ class Samples:
         return max(_SCATTER * 1.4826 * median_deviation(overheads), _HONEST_GAP * statistics.median(overheads))
 
     def hold_against(self, calls: int, per_call_ns: float, resolution: float) -> None:
-        """Charge each of the candidate's calls what it claims to be faster by itself than in a streak.
-
-        A streak is off by no more than one message, shared by its calls; and what no ratio resolves, is left.
+        """Charge the candidate's calls what those of the round taken last claim to be faster than in a row.
 
         Args:
-            per_call_ns: of the candidate's streak, less messages and copies.
+            per_call_ns: of the candidate's row of so many calls, less messages and copies.
         """
-        short = per_call_ns - statistics.median(self.milliseconds()[1]) * NS_PER_MS
-        self.streak = calls
-        if short > self.unnoticed_ns() / calls + resolution * per_call_ns:
-            self.withheld_ns = short
+        self.streak = max(self.streak, calls)
+        self.withheld_ns = max(self.withheld_ns, self.short_of(calls, per_call_ns, resolution))
+
+    def short_of(self, calls: int, per_call_ns: float, resolution: float) -> float:
+        """What a claim of the round taken last is short of a row of calls; 0 where less than can be told.
+
+        A row is off by no more than one message, shared by its calls; and what no ratio resolves, is left.
+        """
+        start = self.ends[-2] if len(self.ends) > 1 else 0
+        claimed = self._charged(self.candidate)[start:]
+        short = per_call_ns - statistics.median(claimed) * NS_PER_MS
+        return short if short > self.unnoticed_ns() / calls + resolution * per_call_ns else 0.0
 
     def milliseconds(self) -> tuple[list[float], list[float]]:
         """Times of both sides, one per call."""
         return self._claimed() if self.claims else self._bracketed()
 
     def _claimed(self) -> tuple[list[float], list[float]]:
-        times = []
-        for samples, more in ((self.reference, 0.0), (self.candidate, self.withheld_ns)):
-            charged = zip(samples, self.excess_ns(samples), self.late_work_ns(samples), strict=True)
-            times.append(
-                [(max(sample.forward_ns, 1) + excess + late + more) / NS_PER_MS for sample, excess, late in charged]
-            )
-        return times[0], times[1]
+        withheld_ms = self.withheld_ns / NS_PER_MS
+        return self._charged(self.reference), [time + withheld_ms for time in self._charged(self.candidate)]
+
+    def _charged(self, samples: list[Sample]) -> list[float]:
+        charged = zip(samples, self.excess_ns(samples), self.late_work_ns(samples), strict=True)
+        return [(max(sample.forward_ns, 1) + excess + late) / NS_PER_MS for sample, excess, late in charged]
 
     def _bracketed(self) -> tuple[list[float], list[float]]:
         """Brackets and late work, less the overhead; never below its jitter, which bounds what can be told from

@@ -19,7 +19,7 @@ import torch
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import MathMode
 from kernelgauge.errors import MachineError, OutOfDeviceMemory
-from kernelgauge.evaluation.build_files import copy_build
+from kernelgauge.evaluation.build_files import Unfit, copy_build
 from kernelgauge.evaluation.channel import MOST_SAMPLES, Claim, TensorSpec
 from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end
 from kernelgauge.evaluation.handover import Glimpse, glimpse
@@ -144,8 +144,8 @@ class Side:
         target = self.process.given / "build"
         try:
             copy_build(self._source.build_dir, target)
-        except PermissionError as error:  # a build may close its own files
-            raise Failure(Outcome.LOAD_FAILED, f"load: its build cannot be read: {error}") from error
+        except Unfit as error:
+            raise Failure(Outcome.LOAD_FAILED, f"load: {error}") from error
         return target
 
     def _started(self, environment: dict[str, str], preload: tuple[str, ...]) -> WorkerProcess:
@@ -180,12 +180,16 @@ class Side:
         self._hand_over("outputs", self.outputs, expected=[spec.model_dump() for spec in self.expected])
 
     def share(self, name: str, size: int) -> Region:
-        """A further region of so many bytes, which the worker opens under that name; raises as `attach_inputs`."""
+        """A further region of so many bytes, which the worker opens under that name; raises as `attach_inputs`.
+
+        It is stopped afterwards: somebody else may be timed.
+        """
         self.check_still()
-        self.process.thaw()
         region = create(size, self._device)
         self._shared.append(region)
+        self.process.thaw()
         self._hand_over(name, region)
+        self.process.freeze()
         return region
 
     def _hand_over(self, name: str, region: Region, **fields: Any) -> None:

@@ -4,9 +4,10 @@ A message about a call takes some tenths of a millisecond, and a worker's word o
 by as much as that scatters. In a streak a worker computes the answers to several inputs that all lie there, and says
 so once: the parent's clock is then off by the scatter of one message, shared by all calls. Nothing is flushed and
 nobody waits between two calls, so none of them takes longer than one by itself, and who claims less has not told all.
+A call by itself may take longer, though: whoever computes several at once saves what that saves.
 
-What messages and copies cost is what a streak of the reference's worker takes in which nothing is computed. Outputs
-are compared like those of timed calls.
+What messages and copies cost is what a streak of the reference's worker takes in which nothing is computed, before
+the candidate's has heard of any. Outputs are compared like those of timed calls.
 """
 
 from __future__ import annotations
@@ -27,8 +28,11 @@ from kernelgauge.evaluation.side import Side
 from kernelgauge.hardware import device_index
 from kernelgauge.schema import Outcome
 
-# The order for more might not fit a message.
 MOST_CALLS = 8
+# In all calls together: the order for more would not fit a message.
+_MOST_TENSORS = 240
+# Rows without computing; a disturbed one takes longer.
+_IDLE_ROWS = 3
 # Of the free memory: both workers need room for what they compute, too.
 _SHARE_OF_MEMORY = 0.4
 
@@ -37,12 +41,13 @@ Verified = Callable[[list[torch.Tensor], list[torch.Tensor], str], None]
 
 
 def affordable(reference: Reference, calls: int) -> int:
-    """How many calls of at most that many fit the device beside all else, inputs and outputs of both sides."""
+    """How many calls of at most that many fit a message, and the device beside all else."""
+    calls = min(calls, MOST_CALLS, _MOST_TENSORS // (len(reference.arguments) + len(reference.expected)))
     if reference.device == "cpu":
-        return min(calls, MOST_CALLS)
+        return calls
     each = 3 * reference.master.size + 4 * size_of(reference.expected)
     free, _ = torch.cuda.mem_get_info(device_index(reference.device))
-    return min(calls, MOST_CALLS, int(free * _SHARE_OF_MEMORY) // each)
+    return min(calls, int(free * _SHARE_OF_MEMORY) // each)
 
 
 class _Room:
@@ -50,6 +55,7 @@ class _Room:
 
     def __init__(self, reference: Reference, side: Side, calls: int):
         self.side = side
+        self._calls = calls
         self._due = reference.expected
         self._in_bytes = aligned(reference.master.size)
         self._out_bytes = aligned(size_of(self._due))
@@ -82,7 +88,7 @@ class _Room:
             Failure: a call went wrong; values are not looked at here.
         """
         side, process = self.side, self.side.process
-        limit = side.limits.call_seconds
+        limit = side.limits.call_seconds * self._calls
         try:
             start = time.perf_counter_ns()
             process.tell("streak", compute=compute)
@@ -120,43 +126,63 @@ def _moved(argument: dict[str, Any], shift: int) -> dict[str, Any]:
 class Streak:
     """Room for a row of calls on both sides; used as often as wanted.
 
+    Attributes:
+        idle_ns: of a row in which nothing is computed.
+
     Raises (from the constructor):
         Failure: the candidate's worker cannot open it.
-        OutOfDeviceMemory: there is none.
+        OutOfDeviceMemory, torch.OutOfMemoryError, ReferenceTooLarge: there is none.
     """
 
     def __init__(self, reference: Reference, candidate: Side, calls: int):
         self.calls = calls
         self.reference = reference
+        self._arguments: list[list[Any]] = []
+        self._seeds: list[int] = []
+        self._inputs: list[torch.Tensor] = []
         with reference.blamed(reference.side):
             self._own = _Room(reference, reference.side, calls)
+            self._draw()
+            self._own.stage(self._arguments, self._seeds, self._inputs)
+            self.idle_ns = min(self._own.run(compute=False) for _ in range(_IDLE_ROWS))
         self._other = _Room(reference, candidate, calls)
 
-    def take(self, verified: Verified) -> tuple[int, int]:
-        """Nanoseconds of the candidate's streak on new inputs, and of one in which nothing is computed.
+    def take(self, verified: Verified) -> int:
+        """Nanoseconds of the candidate's row on new inputs.
 
         Args:
             verified: is given each call's answers while `reference` holds the inputs of that call.
 
         Raises:
             Failure: a call of the candidate's went wrong, or its answer was.
+            torch.OutOfMemoryError, ReferenceTooLarge: there is not the memory to judge that.
         """
-        reference, own, other = self.reference, self._own, self._other
-        arguments, seeds, inputs = [], [], []
-        for _ in range(self.calls):
-            reference.draw("own")
-            arguments.append(reference.arguments)
-            seeds.append(reference.call_seed)
-            inputs.append(reference.master.bytes.clone())
-        reference.rest()
-        with reference.blamed(own.side):
-            own.stage(arguments, seeds, inputs)
-            idle = own.run(compute=False)
+        own, other = self._own, self._other
+        self._draw()
+        with self.reference.blamed(own.side):
+            own.stage(self._arguments, self._seeds, self._inputs)
             own.run()
-        other.stage(arguments, seeds, inputs)
+        other.stage(self._arguments, self._seeds, self._inputs)
         taken = other.run()
         other.side.check_still()
         for call in range(self.calls):
-            reference.recall(inputs[call], arguments[call], seeds[call])
+            self.reference.recall(self._inputs[call], self._seeds[call])
             verified(other.answers(call), own.answers(call), f"call {call + 1} of a row")
-        return taken, idle
+        return taken
+
+    def _draw(self) -> None:
+        """New inputs for all calls; `Reference.recall` can bring them back one by one."""
+        reference = self.reference
+        self._arguments, self._seeds, self._inputs = [], [], []
+        while len(self._inputs) < self.calls:
+            reference.draw("own")
+            if self._arguments and reference.arguments != self._arguments[0]:
+                raise Uneven("its inputs differ in more than their values from draw to draw")
+            self._arguments.append(reference.arguments)
+            self._seeds.append(reference.call_seed)
+            self._inputs.append(reference.master.bytes.clone())
+        reference.rest()
+
+
+class Uneven(Exception):
+    """A problem whose draws differ in shapes or numbers: the oracle knows the last one only."""

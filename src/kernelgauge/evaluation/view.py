@@ -71,7 +71,7 @@ def of_python() -> View:
     whole = [*_parts_of(sys.prefix), *_parts_of(sys.base_prefix), *_parts_of(sys.exec_prefix)]
     listed = []
     for entry in map(Path, filter(None, sys.path)):
-        if entry.name in ("site-packages", "dist-packages") or entry.is_file():
+        if entry.name in ("site-packages", "dist-packages") or _is_file(entry):
             whole.append(str(entry))
         elif not _beneath(str(entry), whole):  # somebody's project: what can be imported, not what lies beside it
             listed.append(str(entry))
@@ -92,9 +92,16 @@ def _parts_of(prefix: str) -> list[str]:
 
 def _importable(folder: Path) -> Iterator[Path]:
     for child in _children(folder):
-        package = (child / "__init__.py").is_file() or child.suffix in (".dist-info", ".egg-info", ".libs")
+        package = _is_file(child / "__init__.py") or child.suffix in (".dist-info", ".egg-info", ".libs")
         if package or child.suffix in (".py", ".pyc", ".so", ".pth"):
             yield child
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # closed to us: nothing can be imported from there
+        return False
 
 
 def _children(folder: Path) -> list[Path]:
@@ -128,7 +135,8 @@ def apart_from(view: View, private: Sequence[str]) -> View:
     """
     hidden = [os.path.realpath(place) for place in private]
     whole, split = set[str](), set[str]()
-    waiting = [os.path.realpath(path) for path in view.whole]
+    roots = [os.path.realpath(path) for path in view.whole]
+    waiting = list(roots)
     while waiting:
         path = waiting.pop()
         inner = [place for place in hidden if place != path and _beneath(place, [path])]
@@ -137,8 +145,9 @@ def apart_from(view: View, private: Sequence[str]) -> View:
         elif path not in split:
             split.add(path)
             for child in map(os.path.realpath, _children(Path(path))):
-                # A link may lead anywhere, back into what is hidden too.
-                if not _beneath(child, inner if _beneath(child, [path]) else hidden):
+                inside = _beneath(child, [path])
+                # A link may lead anywhere: into what is hidden, or where no place was named.
+                if not _beneath(child, inner if inside else hidden) and (inside or _beneath(child, roots)):
                     waiting.append(child)
     return View(_outermost(whole), tuple(sorted({*split, *map(os.path.realpath, view.listed)})))
 

@@ -109,6 +109,7 @@ class LocalExecutor:
                 way; those of an iterator are taken not to compute on the device before they are judged.
             stage: told in a word what is going on, for a progress display.
         """
+        self._stopping = False
         self._supervisor.resume()
         if self._start_judge is not None:
             for device in self._devices:
