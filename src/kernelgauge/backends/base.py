@@ -64,6 +64,10 @@ class Backend:
         """Variables for build and load processes; every cache a compiler keeps lies inside `scratch`."""
         return dict(self.variables)
 
+    def libraries(self) -> tuple[Path, ...]:
+        """Folders of headers that this machine's owner has named for candidates: every process may read them."""
+        return ()
+
     def preload(self, source: str, device: str) -> tuple[str, ...]:
         """Modules worth importing once in the zygote before a process for this source is forked from it."""
         return ()

@@ -47,6 +47,10 @@ class CudaBackend(Backend):
         cutlass = os.environ.get("CUTLASS_PATH")
         return variables | ({"CUTLASS_PATH": cutlass} if cutlass else {})
 
+    def libraries(self) -> tuple[Path, ...]:
+        cutlass = os.environ.get("CUTLASS_PATH")
+        return (Path(cutlass).absolute() / "include",) if cutlass else ()
+
     def fingerprint(self) -> str:
         return f"{torch_build()} {compilers(cuda=True)} {nvrtc.identity()} {instruction_set()} {recipe()}"
 

@@ -50,10 +50,11 @@ class ThunderKittensBackend(CudaBackend):
     def fingerprint(self) -> str:
         return f"{super().fingerprint()} {_digest(_include())} {_digest(_prototype())}"
 
+    def libraries(self) -> tuple[Path, ...]:
+        return (*super().libraries(), *((_include(), _prototype()) if os.environ.get(_ROOT) else ()))
+
     def routes(self, source: str, builds: BuildCache) -> tuple[Route, ...]:
-        return (
-            Route("full", _GIGABYTES, visible=(_include(), _prototype())),
-        )  # slim headers are cut for C++17, and for PyTorch's alone
+        return (Route("full", _GIGABYTES),)  # slim headers are cut for C++17, and for PyTorch's alone
 
 
 def _include() -> Path:

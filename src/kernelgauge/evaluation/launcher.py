@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kernelgauge.backends.base import search_path
+from kernelgauge.backends.registry import backend_named, names
 from kernelgauge.config import Settings
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation import private, view
@@ -153,7 +154,7 @@ def fork_request(
         "role": role,
         "scratch": str(scratch),
         "given": str(given),
-        "visible": [*_machine(), hub_cache(), *map(str, visible)],
+        "visible": [*_machine(), hub_cache(), *_libraries(), *map(str, visible)],
         "private": private.places(settings),
         "without": private.left_out(),
         "threads": cpu_threads(settings, device),
@@ -169,6 +170,11 @@ def fork_request(
 @cache
 def _machine() -> list[str]:
     return view.of_machine()
+
+
+def _libraries() -> list[str]:
+    found = [str(folder) for name in names() for folder in backend_named(name).libraries()]
+    return list(dict.fromkeys(found))
 
 
 def device_files(device: str) -> list[Path]:
