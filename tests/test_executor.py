@@ -177,6 +177,17 @@ def test_a_caller_that_stops_early_ends_all_of_it(tmp_path: Path) -> None:
     assert len(supervisor.prepared) == before
 
 
+def test_who_was_stopped_works_when_it_is_run_again(tmp_path: Path) -> None:
+    supervisor = Watched()
+    supervisor.may_judge.set()
+    stopped = executor(supervisor, tmp_path)
+    results = stopped.run(tasks(20))
+    next(results)
+    results.close()  # type: ignore[attr-defined]
+    supervisor.judged.clear()
+    assert len(list(stopped.run(tasks(3)))) == len(supervisor.judged) == 3
+
+
 def test_an_error_of_one_task_does_not_stop_the_others(tmp_path: Path) -> None:
     supervisor = Watched()
     supervisor.may_judge.set()

@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from kernelgauge.generation.contestant import Contestant
     from kernelgauge.store.run import Run
 
-# Compilers on one GPU at once: each holds a problem's inputs, outputs and parameters there. More on one that judges
-# nothing meanwhile: that one is ahead of the others then.
+# Compilers on one GPU at once: each holds a problem's inputs, outputs and parameters there. More where that GPU
+# compiles for others that wait for it.
 _MOST_ON_DEVICE = 8
 _MOST_WHERE_LENT = 16
 
