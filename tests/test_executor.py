@@ -263,3 +263,29 @@ def test_who_must_be_alone_waits_for_others_and_keeps_new_ones_waiting() -> None
     for thread in (first, second, third):
         thread.join(60)
     assert order == ["beside", "alone", "late"]
+
+
+def test_builds_get_ahead_of_who_judges_where_a_device_was_lent_for_them(tmp_path: Path) -> None:
+    supervisor = Watched()
+    thread, found = in_background(executor(supervisor, tmp_path, devices=2).run(tasks(50, on_device=True)))
+    assert comes_true(lambda: len(supervisor.prepared) == 50), "the device that builds is wanted back"
+    supervisor.may_judge.set()
+    thread.join(60)
+    assert len(found) == 50 and len(supervisor.judged) == 50
+
+
+def test_who_stops_early_ends_what_the_tasks_have_begun(tmp_path: Path) -> None:
+    ended = threading.Event()
+
+    def endless(device: str) -> Job:
+        ended.wait(120)
+        raise MachineError("it was ended")
+
+    supervisor = Watched()
+    supervisor.may_judge.set()
+    some = [*tasks(1), Task("9/9", 0, endless)]
+    results = executor(supervisor, tmp_path).run(some, abandon_starts=ended.set)
+    next(results)
+    started = time.monotonic()
+    results.close()  # type: ignore[attr-defined]
+    assert ended.is_set() and time.monotonic() - started < 60

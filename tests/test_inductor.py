@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import torch
+from torch._dynamo.exc import Unsupported
+from waiting import comes_true
 
-from kernelgauge.errors import UsageError
+from kernelgauge.errors import MachineError, UsageError
+from kernelgauge.generation import inductor
 from kernelgauge.generation.inductor import Inductor
+from kernelgauge.generation.inductor_capture import _Recorder, _settings
 from kernelgauge.schema import Candidate, NoCandidate, Problem
 
 REDUCTION = """
@@ -240,3 +247,24 @@ def test_a_compile_that_takes_too_long_is_no_candidate() -> None:
 def test_an_unknown_device_is_wrong_use() -> None:
     with pytest.raises(UsageError, match="cpu and cuda"):
         Inductor().complete(Problem(key="own", name="own", source=REDUCTION), 0, "tpu")
+
+
+def test_compiles_under_way_can_be_ended() -> None:
+    endless = Problem(key="own", name="own", source=REDUCTION + "\nwhile True:\n    pass\n")
+    with ThreadPoolExecutor(2) as pool:
+        waiting = [pool.submit(Inductor().complete, endless, 0, "cpu") for _ in range(2)]
+        assert comes_true(lambda: len(inductor._UNDER_WAY) == 2)
+        Inductor().abandon()
+        for each in waiting:
+            with pytest.raises(MachineError, match="killed from outside"):
+                each.result(60)
+
+
+def test_recurrent_layers_are_written_for_a_cpu_and_refused_for_a_gpu() -> None:
+    layer, inputs = torch.nn.LSTM(4, 4), [torch.rand(3, 2, 4)]
+    for on_gpu in (False, True):
+        torch.compiler.reset()
+        with torch.no_grad(), _settings(_Recorder(), None, on_gpu):
+            compiled = torch.compile(layer, backend="eager", fullgraph=True)
+            with pytest.raises(Unsupported, match="LSTM") if on_gpu else contextlib.nullcontext():
+                assert compiled(*inputs)[0].shape == (3, 2, 4)

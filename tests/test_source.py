@@ -358,6 +358,8 @@ NAMES = {
     "void (anonymous namespace)::softmax_warp_forward<float>(float*)": "library",
     "void (anonymous namespace)::softmax_warp_forward<float>(float*, int)": "own",
     "void scaled<double>(double const*, double*, int)": "own",
+    "void sgemm_largek_lds64<true, false, 5, 5, 4, 4, 4, 34>(float*, float const*, float const*, int)": "library",
+    "void scal_kernel<float, float, 1, true, 6, 5, 5, 3>(cublasTransposeParams<float>, float const*)": "library",
     "made_while_running": "unknown",
     "declared_for_nvrtc": "own",
 }

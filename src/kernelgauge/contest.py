@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import closing
 from functools import partial
 
@@ -10,7 +11,7 @@ from kernelgauge.config import Protocol
 from kernelgauge.errors import KernelgaugeError, ProblemError, ReferenceTooLarge, UsageError
 from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.local import Done, Task
-from kernelgauge.generation.contestant import Contestant, on_device
+from kernelgauge.generation.contestant import Contestant, abandon, on_device
 from kernelgauge.problems.catalogue import split
 from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.schema import Evaluation, NoCandidate, Problem, TooLarge
@@ -77,7 +78,8 @@ def judge_all(
         tasks.sort(key=lambda task: -_level(task.problem))
     watch.begin(len(tasks))
     with closing(session.executor(run.header.device, jobs)) as executor:
-        return _collected(session, executor.run(tasks, watch.stage), run, protocol, watch)
+        results = executor.run(tasks, watch.stage, partial(abandon, contestant))
+        return _collected(session, results, run, protocol, watch)
 
 
 def too_large_of(problem: Problem, error: ReferenceTooLarge) -> TooLarge:
@@ -113,29 +115,40 @@ def _collected(session: Session, results: Iterator[Done], run: Run, protocol: Pr
     """Store every result in the run as it comes; returns those that there is nothing to store of."""
     header = run.header
     failed = []
-    for done in results:
-        result = done.result
-        if isinstance(result, Job):
-            record = session.recorded(result)
-            run.append(record, result.candidate)
-            watch.judged(record)
-        elif isinstance(result, NoCandidate):
-            try:
-                skip = session.counted(result, header.sizes, header.device, protocol)
-            except KernelgaugeError as error:
-                failed.append(Done(done.task, error))
+    weighed: dict[Future[NoCandidate], Task] = {}
+
+    def settle(ended: Iterable[Future[NoCandidate]]) -> None:
+        for future in ended:
+            task = weighed.pop(future)
+            if isinstance(error := future.exception(), KernelgaugeError):
+                failed.append(Done(task, error))
                 watch.failed(failed[-1])
-                continue
-            run.append_skip(skip)
-            watch.skipped(skip)
-        elif isinstance(result, ReferenceTooLarge):
-            problem = load_problem(done.task.problem, sizes=sizes_within(done.task.problem, header.sizes))
-            too_large = too_large_of(problem, result)
-            run.append_too_large(too_large)
-            watch.too_large(too_large)
-        else:
-            failed.append(done)
-            watch.failed(done)
+            else:
+                skip = future.result()
+                run.append_skip(skip)
+                watch.skipped(skip)
+
+    # A problem nobody has answered yet must be weighed, which waits for its turn on the device: nothing waits for it.
+    with ThreadPoolExecutor(1, thread_name_prefix="kernelgauge-weigh") as weigher:
+        for done in results:
+            result = done.result
+            if isinstance(result, Job):
+                record = session.recorded(result)
+                run.append(record, result.candidate)
+                watch.judged(record)
+            elif isinstance(result, NoCandidate):
+                counted = partial(session.counted, result, header.sizes, header.device, protocol)
+                weighed[weigher.submit(counted)] = done.task
+            elif isinstance(result, ReferenceTooLarge):
+                problem = load_problem(done.task.problem, sizes=sizes_within(done.task.problem, header.sizes))
+                too_large = too_large_of(problem, result)
+                run.append_too_large(too_large)
+                watch.too_large(too_large)
+            else:
+                failed.append(done)
+                watch.failed(done)
+            settle([future for future in weighed if future.done()])
+        settle(as_completed(weighed))
     return failed
 
 

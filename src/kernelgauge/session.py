@@ -196,13 +196,17 @@ class Session:
             return record.model_copy(update={"notes": (*record.notes, f"not compared with baselines: {error}")})
 
     def counted(self, skip: NoCandidate, sizes: Sizes, device: str, protocol: Protocol) -> NoCandidate:
-        """With what is known of the problem: a weak one does not count for those without an answer either."""
+        """With what is known of the problem: a weak one does not count for those without an answer either.
+
+        Where that must be learnt first, it waits until nobody is timed on the device, and takes seconds.
+        """
         problem = load_problem(skip.problem, sizes=sizes_within(skip.problem, sizes))
         trivial = self.supervisor.trivial_known(problem, protocol, device, self.environment)
         if trivial is None:
+            (where, *_) = devices_of(device)
             lease = self.leases.shared if device == "cpu" else self.leases.exclusive
-            with lease(device):
-                trivial = self.supervisor.trivial(problem, protocol, device, self.environment)
+            with lease(where):
+                trivial = self.supervisor.trivial(problem, protocol, where, self.environment)
         return skip.model_copy(update={"counts": not trivial or protocol.score.weak_problems == "counted"})
 
     def close(self) -> None:

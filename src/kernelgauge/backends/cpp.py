@@ -13,7 +13,6 @@ from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.loading import import_file
 from kernelgauge.backends.slim.routes import extension_routes, recipe
 from kernelgauge.backends.toolchain import compilers, torch_build
-from kernelgauge.hardware import gpu
 from kernelgauge.schema import digest
 
 
@@ -43,8 +42,6 @@ class CppBackend(Backend):
         return None
 
     def preload(self, source: str, device: str) -> tuple[str, ...]:
-        if gpu() is not None:  # these modules start CUDA far enough for it to fail in every process forked later
-            return ()
         inductor = ("torch._inductor.async_compile", "torch._inductor.select_algorithm")
         return inductor if "torch._inductor" in source else ("torch.utils.cpp_extension",)
 

@@ -51,6 +51,9 @@ class CudaBackend(Backend):
         cutlass = os.environ.get("CUTLASS_PATH")
         return (Path(cutlass).absolute() / "include",) if cutlass else ()
 
+    def preload(self, source: str, device: str) -> tuple[str, ...]:
+        return ("torch.utils.cpp_extension",) if "cpp_extension" in source else ()
+
     def fingerprint(self) -> str:
         return f"{torch_build()} {compilers(cuda=True)} {nvrtc.identity()} {instruction_set()} {recipe()}"
 

@@ -11,6 +11,7 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from kernelgauge.backends.base import Backend
 from kernelgauge.backends.cpp import instruction_set
@@ -31,8 +32,6 @@ class TorchBackend(Backend):
         return super().missing(device)
 
     def preload(self, source: str, device: str) -> tuple[str, ...]:
-        if gpu() is not None:  # as for C++: these modules start CUDA far enough for it to fail in a forked process
-            return ()
         return ("torch._dynamo", "torch._inductor.compile_fx") if "torch.compile(" in source else ()
 
     def fingerprint(self) -> str:
@@ -51,9 +50,22 @@ class TorchBackend(Backend):
         torch.backends.cudnn.allow_tf32 = False
         # The workers find all of it in the cache, and keep to one compiler thread.
         inductor.compile_threads = _compiler_processes()
+        _without_autotune_files()
         import_file(path, "candidate").compile_ahead()
         # Triton's own files name their folder, which moves; TorchInductor's cache can write them anew.
         shutil.rmtree(build_dir / "inductor" / "triton", ignore_errors=True)
+
+    def load(self, path: Path, build_dir: Path | None) -> ModuleType:
+        if build_dir is not None:  # what is in its cache is found under the settings it was built with
+            _without_autotune_files()
+        return super().load(path, build_dir)
+
+
+def _without_autotune_files() -> None:
+    """Have kernels choose their configuration in every process: their file for it would lie where they were built."""
+    import torch._inductor.config as inductor
+
+    inductor.autotune_local_cache = False
 
 
 def _compiler_processes() -> int:

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest.mock import patch
 
 from kernelgauge.backends.embedded import EmbeddedBackend
+from kernelgauge.backends.loading import import_file
+from kernelgauge.backends.triton_cache import keep, restore
+from kernelgauge.hardware import gpu, package_version
+
+_KEPT = "triton"
+# Texts that TorchInductor has written: their kernels are compiled as they are imported, one after the other.
+_INDUCTOR = "torch._inductor"
+_INDUCTOR_MODULES = (
+    *("torch._inductor.async_compile", "torch._inductor.runtime.triton_heuristics"),
+    "torch._inductor.select_algorithm",
+)
 
 
 @dataclass(frozen=True)
@@ -14,6 +30,7 @@ class TritonBackend(EmbeddedBackend):
 
     name: str = "triton"
     devices: tuple[str, ...] = ("cuda", "cpu")
+    builds_on_host: bool = True
     title: str = "Triton"
     package: str = "triton"
 
@@ -22,3 +39,32 @@ class TritonBackend(EmbeddedBackend):
         if device == "cpu":
             variables["TRITON_INTERPRET"] = "1"
         return variables
+
+    def preload(self, source: str, device: str) -> tuple[str, ...]:
+        if device == "cpu":  # whether it interprets is decided when it is imported
+            return ()
+        return ("triton", "triton.language", *(_INDUCTOR_MODULES if _INDUCTOR in source else ()))
+
+    def fingerprint(self) -> str:
+        return f"{package_version('torch')} {package_version('triton')} {gpu()}"
+
+    def builds(self, source: str) -> bool:
+        return _INDUCTOR in source
+
+    def build(self, path: Path, build_dir: Path) -> None:
+        from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+
+        compile_and_load = CachingAutotuner.precompile
+
+        def compile_only(kernel: Any, *_: Any, **__: Any) -> None:
+            compile_and_load(kernel, warm_cache_only=True)
+
+        # What cannot be compiled here, or goes wrong afterwards, shows when the candidate is loaded.
+        with patch.object(CachingAutotuner, "precompile", compile_only), suppress(Exception):
+            import_file(path, "candidate")
+        keep(Path(os.environ["TRITON_CACHE_DIR"]), build_dir / _KEPT)
+
+    def load(self, path: Path, build_dir: Path | None) -> ModuleType:
+        if build_dir is not None and (build_dir / _KEPT).is_dir():
+            restore(build_dir / _KEPT, Path(os.environ["TRITON_CACHE_DIR"]))
+        return super().load(path, build_dir)

@@ -26,8 +26,10 @@ _LIBRARY = re.compile(
     r"|cask\w*|nccl|cusparse|cufft|cusolver|magma|xmma)::"
     r"|^(?:void )?(?:sm\d+_|ampere_|volta_|turing_|maxwell_|hopper_|mampere|nvjet|cutlass_|cudnn|xmma|fmha_cutlass"
     r"|ncclDevKernel|\(anonymous namespace\)::)"
-    r"|^void (?:flash_fwd|gemv|gemm|splitK|dot_kernel|reduce_1Block|implicit_convolve|explicit_convolve|conv2d_"
-    r"|convolve_|dgrad|wgrad|nchwTo|nhwcTo|tensorTransform|bn_fw|bn_bw|pooling_|fft|winograd|vector_fft|regular_fft)"
+    r"|\bcublas[A-Z]\w*"
+    r"|^void (?:flash_fwd|gemv|gemm|[sdczh]gemm_\w*lds\d+<|splitK|dot_kernel|reduce_1Block|implicit_convolve"
+    r"|explicit_convolve|conv2d_|convolve_|dgrad|wgrad|nchwTo|nhwcTo|tensorTransform|bn_fw|bn_bw|pooling_|fft"
+    r"|winograd|vector_fft|regular_fft)"
 )
 _MANGLED = re.compile(rb"\b_Z\w{2,1000}")
 _WORD = rb"(?<![A-Za-z0-9_])%s(?![A-Za-z0-9_])"

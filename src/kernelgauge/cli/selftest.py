@@ -43,15 +43,26 @@ def selftest(
     from kernelgauge.cli.progress import counting
     from kernelgauge.session import Session
 
-    with Session(threads=1, limits=LIMITS) as session, counting("judging specimens", len(found)) as count:
-        threads = jobs or session.environment.cores
-        findings = run(session, found, "cuda" if gpu else "cpu", threads, lambda finding: count(finding.path))
-        remains = left_behind(session)
-    if as_json:
-        told = {"specimens": [each.model_dump() for each in findings], "left_behind": [str(path) for path in remains]}
-        typer.echo(json.dumps(told))
-    else:
-        _show(findings, remains)
+    findings: list[Finding] = []
+    remains: list[Path] = []
+    try:
+        with Session(threads=1, limits=LIMITS) as session, counting("judging specimens", len(found)) as count:
+
+            def judged(finding: Finding) -> None:
+                findings.append(finding)
+                count(finding.path)
+
+            threads = jobs or session.environment.cores
+            findings = run(session, found, "cuda" if gpu else "cpu", threads, judged)
+            remains = left_behind(session)
+    finally:  # interrupted or not: what was judged is said
+        if len(findings) < len(found):
+            typer.echo(f"kernelgauge: {len(findings)} of {len(found)} specimens were judged", err=True)
+        if as_json:
+            told = {"specimens": [each.model_dump() for each in findings], "left_behind": list(map(str, remains))}
+            typer.echo(json.dumps(told))
+        elif findings:
+            _show(findings, remains)
     if any(finding.verdict == "error" for finding in findings):
         raise typer.Exit(MachineError.exit_code)
     raise typer.Exit(1 if remains or any(finding.verdict == "deviates" for finding in findings) else 0)

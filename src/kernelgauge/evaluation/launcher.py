@@ -39,9 +39,13 @@ BESIDE_A_GPU = 4
 
 
 class _Forker:
-    """One started zygote: its process, and the socket that requests go to."""
+    """One started zygote: its process, and the socket that requests go to.
 
-    def __init__(self, settings: Settings):
+    Args:
+        preload: modules that it imports before it forks.
+    """
+
+    def __init__(self, settings: Settings, preload: tuple[str, ...]):
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # The zygote's own environment is what every worker could read in /proc: only what it needs, no keys.
         environment = {
@@ -50,6 +54,8 @@ class _Forker:
             "HOME": "/nonexistent",
             "OMP_NUM_THREADS": str(settings.threads),
             "OPENBLAS_NUM_THREADS": "1",
+            # Whether there is a GPU, which modules ask when they are imported, is answered without starting it.
+            "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
             **TORCH_INDUCTOR,
             **KEEP_FREED_MEMORY,
         }
@@ -58,7 +64,7 @@ class _Forker:
                 environment[name] = os.environ[name]
         self.process = subprocess.Popen(
             # -P: nothing is imported from the folder that it runs in, nor may workers read there.
-            [sys.executable, "-P", "-u", "-m", "kernelgauge.evaluation.zygote", str(theirs.fileno())],
+            [sys.executable, "-P", "-u", "-m", "kernelgauge.evaluation.zygote", str(theirs.fileno()), *preload],
             pass_fds=[theirs.fileno()],
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -67,10 +73,12 @@ class _Forker:
         theirs.close()
         self.socket.settimeout(_START_SECONDS)
         try:
-            receive(self.socket)
+            ready, _ = receive(self.socket)
         except (EOFError, OSError) as error:
             self.close()
             raise MachineError(f"the worker zygote did not start: {error}") from error
+        self.started_device = bool(ready["started_device"])
+        """Whether what it imported has started a GPU, so that no process forked from it could."""
 
     def close(self) -> None:
         """End the process and with it every process forked from it."""
@@ -92,22 +100,36 @@ class Zygote:
         self._told = False
         private.left_out()  # what is misspelt is better said now
         self._forkers: dict[tuple[str, ...], _Forker] = {}
+        self._not_preloaded: set[tuple[str, ...]] = set()
         self._lock = threading.Lock()
         self._stopped = False
 
     def fork(self, request: dict[str, Any], descriptors: list[int]) -> None:
         """Fork one worker; `descriptors`: its channel, status pipe, log, and the control of its namespace."""
-        key = tuple(request["preload"])
         with self._lock:
             if self._stopped:
                 raise MachineError("evaluations were stopped")
-            forker = self._forkers.get(key)
-            if forker is None or forker.process.poll() is not None:
-                forker = self._forkers[key] = _Forker(self.settings)
+            forker = self._forker(tuple(request["preload"]))
             try:
                 send(forker.socket, request, descriptors)
             except OSError as error:
                 raise MachineError(f"the worker zygote is gone: {error}") from error
+
+    def _forker(self, preload: tuple[str, ...]) -> _Forker:
+        """The one that has imported these modules; where that starts a GPU, the one that has imported none."""
+        wanted = () if preload in self._not_preloaded else preload
+        forker = self._forkers.get(wanted)
+        if forker is not None and forker.process.poll() is None:
+            return forker
+        forker = _Forker(self.settings, wanted)
+        if forker.started_device:
+            forker.close()
+            if not wanted:
+                raise MachineError("PyTorch starts the GPU when it is imported: no process can be forked from it")
+            self._not_preloaded.add(wanted)
+            return self._forker(wanted)
+        self._forkers[wanted] = forker
+        return forker
 
     def check_walls(self, walls: tuple[str, ...]) -> None:
         """Say aloud, once, if walls are missing around a worker."""
@@ -158,7 +180,7 @@ def fork_request(
         "private": private.places(settings),
         "without": private.left_out(),
         "threads": cpu_threads(settings, device),
-        "preload": preload,
+        "preload": list(preload),
         "sealed": sealed,
         "writable": [str(path) for path in (*writable, *device_files(device))],
         "memory_bytes": _memory_limit(settings) if device == "cpu" and sealed else None,

@@ -11,6 +11,7 @@ worker's namespaces, waits for it and reports how it ended on a pipe the worker 
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import os
@@ -33,6 +34,8 @@ from kernelgauge.evaluation.landlock import View
 
 _ROLES = {"worker": worker.serve, "oracle": oracle.serve, "examiner": examiner.serve, "counted": counted.serve}
 _EXIT_SETUP_FAILED = 97
+# CUDA_ERROR_NOT_INITIALIZED
+_NOT_INITIALISED = 3
 
 
 @cache
@@ -139,22 +142,43 @@ def _keep(request: dict[str, Any], channel_fd: int, status_fd: int, log: int, co
     os._exit(0)
 
 
+def _started_device() -> bool:
+    """Whether something here has started CUDA: it fails then in every process forked from this one."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD)
+    except OSError:
+        return False
+    return int(driver.cuDeviceGetCount(ctypes.byref(ctypes.c_int()))) != _NOT_INITIALISED
+
+
+def _leave_driver() -> None:
+    """Undo what asking for GPUs has left: NVML's open files and thread are nothing to fork."""
+    try:
+        management = ctypes.CDLL("libnvidia-ml.so.1", mode=os.RTLD_NOLOAD)
+    except OSError:
+        return
+    while management.nvmlShutdown() == 0:  # once for each time that it was started
+        pass
+
+
 def main() -> None:
     """Serve fork requests from the socket on descriptor `argv[1]` until the parent goes away.
 
-    The end of that socket is the only sign of it: the kernel's own signal would follow the thread that started us.
+    Imports the modules named after it first. The end of that socket is the only sign of the parent's: the kernel's
+    own signal would follow the thread that started us.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = socket.socket(fileno=int(sys.argv[1]))
-    send(requests, {"event": "ready"})
+    for module in sys.argv[2:]:
+        import_module(module)
+    _leave_driver()
+    send(requests, {"event": "ready", "started_device": _started_device()})
     while True:
         try:
             request, descriptors = receive(requests)
         except EOFError:
             return
-        for module in request["preload"]:
-            import_module(module)
         if request["sealed"]:
             _files(request)
         gc.freeze()

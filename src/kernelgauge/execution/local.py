@@ -14,6 +14,7 @@ well.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, nullcontext
@@ -23,7 +24,7 @@ from itertools import cycle, islice
 from queue import SimpleQueue
 from typing import Any
 
-from kernelgauge.errors import KernelgaugeError, ReferenceTooLarge, without_locals
+from kernelgauge.errors import KernelgaugeError, MachineError, ReferenceTooLarge, without_locals
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.execution.judge_process import JudgeProcess
@@ -100,16 +101,24 @@ class LocalExecutor:
         self._start_judge = judge
         self._judges: dict[str, JudgeProcess] = {}
         self._stopping = False
+        self._abandon_starts: Callable[[], None] = lambda: None
 
-    def run(self, tasks: Iterable[Task], stage: Callable[[str], None] = lambda _: None) -> Iterator[Done]:
+    def run(
+        self,
+        tasks: Iterable[Task],
+        stage: Callable[[str], None] = lambda _: None,
+        abandon_starts: Callable[[], None] = lambda: None,
+    ) -> Iterator[Done]:
         """Evaluate every task; results come as they are final, so that a caller can store each at once.
 
         Args:
             tasks: all of them, or an iterator that is asked again after it had no more, as long as others are under
                 way; those of an iterator are taken not to compute on the device before they are judged.
             stage: told in a word what is going on, for a progress display.
+            abandon_starts: ends what the tasks' `start` has under way, where the caller stops early.
         """
         self._stopping = False
+        self._abandon_starts = abandon_starts
         self._supervisor.resume()
         if self._start_judge is not None:
             for device in self._devices:
@@ -161,6 +170,7 @@ class LocalExecutor:
         for judge in self._judges.values():
             judge.abandon()
         self._supervisor.abandon()
+        self._abandon_starts()
 
     def resume(self) -> None:
         """Let evaluations begin again."""
@@ -190,7 +200,9 @@ class LocalExecutor:
             building: set[Future[Done]] = set()
             judging: set[Future[Done]] = set()
             while True:
-                room = _AHEAD_PER_JOB * self._jobs + len(self._devices) - len(building) - len(judging)
+                # Those that are lent are wanted back, however far the builds get ahead.
+                most = sys.maxsize if lent else _AHEAD_PER_JOB * self._jobs + len(self._devices)
+                room = max(0, most - len(building) - len(judging))
                 arrived = list(islice(waiting, room))
                 building |= {builders.submit(self._prepare, task) for task in arrived}
                 if not building and not judging:
@@ -224,6 +236,8 @@ class LocalExecutor:
         beside_others = task.on_device or device == "cpu"
         try:
             with self._leases.shared(device) if beside_others else nullcontext():
+                if self._stopping:
+                    raise MachineError("evaluations were stopped")
                 started = task.start(device)
                 if isinstance(started, Job) and not self._stopping:
                     self._supervisor.prepare(started, task.on_device)

@@ -36,3 +36,8 @@ def on_device(contestant: Contestant) -> bool:
     Nothing is timed there meanwhile, and its candidates are trusted with the device while others build there.
     """
     return bool(getattr(contestant, "on_device", False))
+
+
+def abandon(contestant: Contestant) -> None:
+    """End what it has under way in other processes: its method `abandon`, where it has one."""
+    getattr(contestant, "abandon", lambda: None)()

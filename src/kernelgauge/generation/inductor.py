@@ -6,6 +6,7 @@ source does to a process, and what a compile leaves behind in it, must not reach
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -31,6 +32,7 @@ TAIL = 2000
 
 # Compiles of this process on one GPU: beside others the memory may not suffice.
 _TURNS = Turns()
+_UNDER_WAY: set[subprocess.Popen[str]] = set()
 _NO_ROOM = "OutOfMemoryError"
 
 
@@ -83,6 +85,11 @@ class Inductor:
             origin=f"TorchInductor of torch {answer['torch']}",
         )
 
+    def abandon(self) -> None:
+        """End every compile of this process; those who wait for one get a `MachineError`."""
+        for child in list(_UNDER_WAY):
+            _kill(child)
+
     def _ask(self, request: str, device: str) -> dict[str, str]:
         with tempfile.TemporaryDirectory(prefix="kernelgauge-inductor-") as scratch:
             child = subprocess.Popen(
@@ -98,11 +105,13 @@ class Inductor:
             )
             if device != "cpu":
                 step_back(child.pid)
+            _UNDER_WAY.add(child)
             try:
                 out, err = child.communicate(request, timeout=self.timeout)
             except subprocess.TimeoutExpired:
                 return {"reason": f"Inductor took longer than {self.timeout:g} s."}
             finally:
+                _UNDER_WAY.discard(child)
                 _end(child)
         if child.returncode == -signal.SIGKILL:
             raise MachineError("The Inductor compile was killed from outside; is this machine out of memory?")
@@ -129,12 +138,14 @@ def _environment(scratch: str, device: str) -> dict[str, str]:
     )
 
 
-def _end(child: subprocess.Popen[str]) -> None:
-    """Ends the child's whole session: a compile may have started processes of its own."""
-    try:
+def _kill(child: subprocess.Popen[str]) -> None:
+    """Kills the child's whole session: a compile may have started processes of its own."""
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    _kill(child)
     child.wait()
     for pipe in (child.stdin, child.stdout, child.stderr):
         if pipe is not None:

@@ -106,7 +106,8 @@ def capture(model: torch.nn.Module, inputs: list[Any], namespace: dict[str, Any]
     """
     recorder = _Recorder()
     isa = INSTRUCTION_SETS.get(torch.backends.cpu.get_cpu_capability())
-    with torch.no_grad(), _settings(recorder, isa):
+    on_gpu = any(tensor.is_cuda for tensor in (*model.parameters(), *inputs) if isinstance(tensor, torch.Tensor))
+    with torch.no_grad(), _settings(recorder, isa, on_gpu):
         compiled = torch.compile(model, backend=recorder.backend, fullgraph=True, dynamic=False)
         first = _observe(compiled, model, inputs, namespace, recorder)
         # A reference that keeps state may take another path from its second call on.
@@ -137,7 +138,7 @@ def _observe(
 
 
 @contextlib.contextmanager
-def _settings(recorder: _Recorder, isa: str | None) -> Iterator[None]:
+def _settings(recorder: _Recorder, isa: str | None, on_gpu: bool) -> Iterator[None]:
     settings = {
         # Not `force_disable_caches`: that would be written into Triton kernels, which then tune themselves anew
         # in every process. The parent gives each compile an empty cache folder instead.
@@ -150,8 +151,9 @@ def _settings(recorder: _Recorder, isa: str | None) -> Iterator[None]:
     }
     with contextlib.ExitStack() as stack:
         stack.enter_context(inductor_config.patch(settings))
-        # Recurrent layers and warnings (instance norm gives one) are graph breaks unless these are set.
-        tracing = {"allow_rnn": True, "reorderable_logging_functions": {warnings.warn}}
+        # Recurrent layers and warnings (instance norm gives one) are graph breaks unless these are set. For a GPU
+        # Inductor has no recurrent kernel: it would unroll a layer into ten thousand nodes and compile for hours.
+        tracing = {"allow_rnn": not on_gpu, "reorderable_logging_functions": {warnings.warn}}
         stack.enter_context(torch._dynamo.config.patch(tracing))
         stack.enter_context(
             mock.patch.object(GraphLowering, "compile_to_module", lambda self: recorder.no_build(self))

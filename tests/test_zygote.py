@@ -1,0 +1,72 @@
+"""The process that workers are forked from: what it imports beforehand, and what it must not have started."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kernelgauge.backends.registry import backend_named
+from kernelgauge.config import Settings
+from kernelgauge.evaluation.launcher import Zygote
+from kernelgauge.evaluation.process import WorkerProcess
+from kernelgauge.evaluation.spares import await_device, kind_of, started
+
+DRIVER = """
+static int started;
+int cuInit(unsigned int flags) { started = 1; return 0; }
+int cuDeviceGetCount(int* count) { *count = 1; return started ? 0 : 3; }
+"""
+"""What stands in for NVIDIA's driver: it can tell whether it was started, and does nothing."""
+ASKS = "import ctypes\ndriver = ctypes.CDLL({library!r})\n"
+STARTS = ASKS + "driver.cuInit(0)\n"
+
+
+@pytest.fixture
+def zygote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Zygote]:
+    """One that finds modules `asks` and `starts`, which load a driver and start it."""
+    (tmp_path / "driver.c").write_text(DRIVER)
+    library = tmp_path / "stands_in.so"
+    command = ["cc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "driver.c", "-o", str(library)]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    for name, text in (("asks", ASKS), ("starts", STARTS)):
+        (tmp_path / f"{name}.py").write_text(text.format(library=str(library)))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    made = Zygote(Settings(cache=tmp_path / "cache", builds=tmp_path / "builds", threads=1))
+    yield made
+    made.close()
+
+
+def mapped(zygote: Zygote, module: str) -> bool:
+    """Whether a process for whom this module was to be imported has it from the one that it was forked from."""
+    with WorkerProcess(zygote, "worker", preload=(module,)) as process:
+        return any(path.endswith("stands_in.so") for path in process.libraries())
+
+
+def test_what_is_imported_once_is_there_in_every_process(zygote: Zygote) -> None:
+    assert mapped(zygote, "asks") and mapped(zygote, "asks")
+
+
+def test_a_module_that_starts_the_gpu_is_left_to_those_who_need_it(zygote: Zygote) -> None:
+    assert not mapped(zygote, "starts") and not mapped(zygote, "starts")
+    assert mapped(zygote, "asks")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("backend", "source"),
+    [
+        ("torch", ""),
+        ("torch", "torch.compile(f)"),
+        ("cuda", "torch.utils.cpp_extension"),
+        ("triton", ""),
+        ("triton", "torch._inductor"),
+    ],
+)
+def test_what_backends_import_beforehand_starts_no_gpu(zygote: Zygote, backend: str, source: str) -> None:
+    kind = kind_of("worker", "cuda:0", preload=backend_named(backend).preload(source, "cuda:0"))
+    with started(zygote, kind) as process:
+        await_device(process, "cuda:0", 60)
+    assert not zygote._not_preloaded
