@@ -16,6 +16,7 @@ from kernelgauge.problems import catalogue
 from kernelgauge.problems.facts import facts
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.problems.verified import verified, with_earlier
+from kernelgauge.schema import ROUNDING, Problem
 from kernelgauge.session import Session
 from kernelgauge.verification.facts import differences, fingerprint_differences
 from kernelgauge.verification.verify import verify
@@ -121,6 +122,42 @@ def test_a_problem_known_to_accept_a_cut_corner_does_not_count(session: Session)
     assert record.trivial == problem.shortcuts["strict"]
     published = session.evaluate(problem, source, timed=False, protocol="v0.1")
     assert published.counts and not published.trivial
+
+
+CHAOTIC = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        for _ in range(90):
+            x = 3.9 * x * (1 - x)
+        return x
+
+
+def get_inputs():
+    return [torch.rand(16, 32)]
+
+
+def get_init_inputs():
+    return []
+"""
+DRAWS = CHAOTIC.replace("for _ in range(90):", "for _ in range(1):").replace(
+    "x = 3.9 * x * (1 - x)", "x = x + torch.rand_like(x)"
+)
+
+
+@pytest.mark.parametrize(("source", "decides"), [(CHAOTIC, True), (DRAWS, False)], ids=["chaotic", "draws at random"])
+def test_where_rounding_decides_nobody_is_held_to_the_answer(session: Session, source: str, decides: bool) -> None:
+    """Neither agrees with a float64 run, but only of one do other roundings of the inputs say something else."""
+    problem = Problem(key="own", name="own", source=source)
+    record = session.evaluate(problem, source.replace("class Model(", "class ModelNew("), timed=False)
+    assert record.passed and record.counts is not decides, record.reason
+    assert (ROUNDING in record.trivial) is decides
+    said = "rounding decides the answer" if decides else "the float64 run draws other random numbers"
+    assert any(note.startswith(said) for note in record.notes), record.notes
+    assert not session.evaluate(problem, source.replace("class Model(", "class ModelNew("), protocol="v0.1").trivial
 
 
 def test_an_honest_own_file_is_sound(session: Session, tmp_path: Path) -> None:

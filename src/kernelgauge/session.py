@@ -30,6 +30,7 @@ from kernelgauge.execution.queue import EvaluationQueue, Load
 from kernelgauge.hardware import environment
 from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.schema import (
+    LARGEST_CANDIDATE_MB,
     Candidate,
     Evaluation,
     NoCandidate,
@@ -43,8 +44,6 @@ from kernelgauge.schema import (
 from kernelgauge.store.baselines import Baselines
 from kernelgauge.timing import peaks
 from kernelgauge.timing.baselines import compared
-
-_LARGEST_SOURCE = 1 << 20
 
 
 class Session:
@@ -227,8 +226,8 @@ def _candidate(problem: Problem, source: str, backend: str | None) -> Candidate:
         size = len(source.encode())
     except UnicodeEncodeError as error:
         raise CandidateError(f"problem {problem.key}: the candidate is not text: {error}") from error
-    if size > _LARGEST_SOURCE:
-        raise CandidateError(f"problem {problem.key}: the candidate is larger than 1 MB")
+    if size > LARGEST_CANDIDATE_MB << 20:
+        raise CandidateError(f"problem {problem.key}: the candidate is larger than {LARGEST_CANDIDATE_MB} MB")
     return Candidate(problem=problem.key, source=source, backend=backend or detect(source))
 
 

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kernelgauge.evaluation.isolation import WALLS
-from kernelgauge.schema import Bound, Evaluation, Finding, Timing
+from kernelgauge.schema import Bound, Evaluation, Finding, Timing, why_weak
 
 _COLOURS = {"faster": "green", "tie": "yellow", "slower": "red", None: "green"}
 _LOG_LINES = 12
@@ -76,7 +76,7 @@ def show(record: Evaluation) -> None:
         error = f"worst {worst.error:.2g} of {worst.allowed:.2g} allowed ({worst.variant} inputs)"
         table.add_row("error", f"{len(record.trials)} trials; {error}")
     if record.trivial:
-        weak = f"would accept {', '.join(record.trivial)}"
+        weak = why_weak(record.trivial)
         table.add_row("weak problem", weak if record.counts else f"{weak}: not counted in scores")
     for finding in record.findings:
         table.add_row(finding.severity, finding_line(finding))

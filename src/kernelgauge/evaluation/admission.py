@@ -21,7 +21,7 @@ from kernelgauge.errors import ReferenceTooLarge
 from kernelgauge.evaluation.check import Facts, acceptance, prepare, trials
 from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.reference import Reference
-from kernelgauge.schema import Environment, Problem, digest
+from kernelgauge.schema import ROUNDING, Environment, Problem, digest
 
 PRECISIONS = ("tf32", "bfloat16")
 _WITHOUT = "without "
@@ -165,8 +165,9 @@ class Weighing:
             self._reference.forget_shortcuts()
 
     def trivial(self) -> set[str]:
-        """The answers without the work that pass."""
-        return self.blind.survivors() | (self._everywhere.survivors() if self._everywhere else set())
+        """The answers without the work that pass; `ROUNDING` where nothing right could."""
+        found = self.blind.survivors() | (self._everywhere.survivors() if self._everywhere else set())
+        return found | ({ROUNDING} if self._reference.rounding_decides else set())
 
     def shortcuts(self) -> Shortcuts:
         """What became of the cut corners."""

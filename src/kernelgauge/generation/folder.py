@@ -12,27 +12,26 @@ from pathlib import Path
 
 from kernelgauge.backends.registry import detect
 from kernelgauge.errors import CandidateError, UsageError
-from kernelgauge.schema import Candidate, NoCandidate, Problem
+from kernelgauge.schema import LARGEST_CANDIDATE_MB, Candidate, NoCandidate, Problem
 
 _TAIL = r"(?:_(?!sample_\d|kernel\b)\w+?)?(?:_sample_(?P<sample>\d+))?(?:_kernel)?\.py"
 _FLAT = re.compile(r"(?:level_?)?(?P<level>\d+)_(?:problem_)?(?P<number>\d+)" + _TAIL)
 _NESTED = re.compile(r"level_?(?P<level>\d+)/(?P<number>\d+)" + _TAIL)
-_LARGEST = 1 << 20
 
 
 def read_source(path: Path) -> str:
     """The text of a candidate file.
 
     Raises:
-        CandidateError: missing, not a file, larger than 1 MB, or not UTF-8 text.
+        CandidateError: missing, not a file, larger than 2 MB, or not UTF-8 text.
     """
     try:
         if not path.exists():
             raise CandidateError(f"candidate file {path} does not exist")
         if not path.is_file():
             raise CandidateError(f"candidate {path} is not a file")
-        if path.stat().st_size > _LARGEST:
-            raise CandidateError(f"candidate file {path} is larger than 1 MB")
+        if path.stat().st_size > LARGEST_CANDIDATE_MB << 20:
+            raise CandidateError(f"candidate file {path} is larger than {LARGEST_CANDIDATE_MB} MB")
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise CandidateError(f"candidate file {path} is not UTF-8 text") from error

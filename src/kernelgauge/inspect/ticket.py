@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, TooLarge
+from kernelgauge.schema import LARGEST_CANDIDATE_MB, Candidate, Evaluation, NoCandidate, Problem, TooLarge
 
 if TYPE_CHECKING:
     from kernelgauge.execution.local import Done
 
 Verdict = Evaluation | NoCandidate | TooLarge
-
-_LARGEST_SOURCE = 1 << 20
 
 
 @dataclass
@@ -41,7 +39,7 @@ def unfit(candidate: Candidate) -> str | None:
         size = len(candidate.source.encode())
     except UnicodeEncodeError as error:
         return f"the candidate is not text: {error}"
-    return "the candidate is larger than 1 MB" if size > _LARGEST_SOURCE else None
+    return f"the candidate is larger than {LARGEST_CANDIDATE_MB} MB" if size > LARGEST_CANDIDATE_MB << 20 else None
 
 
 def of_sample(record: Evaluation, candidate: Candidate) -> Evaluation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kernelgauge.schema import Evaluation, NoCandidate, Timing, TooLarge
+from kernelgauge.schema import Evaluation, NoCandidate, Timing, TooLarge, why_weak
 
 _LOG_LINES = 40
 _SAMPLES = 20
@@ -65,7 +65,7 @@ def _table(record: Evaluation) -> str:
             f"{record.bound.bound_ms:.4g} ms by {record.bound.binding}: {100 * record.bound.share:.3g} % reached"
         )
     if not record.counts:
-        rows["not counted"] = f"an answer without the work would pass: {', '.join(record.trivial)}"
+        rows["not counted"] = f"the protocol {why_weak(record.trivial)}"
     return _columns([(name, " ".join(text.split())) for name, text in rows.items()])
 
 

@@ -11,7 +11,7 @@ from kernelgauge.leaderboard.ranking import Kernel, Lead, by_date, certain, kern
 from kernelgauge.report.answers import level_of, natural
 from kernelgauge.report.scores import Group, score
 from kernelgauge.report.suite import weakness_of
-from kernelgauge.schema import Environment, Evaluation, NoCandidate, Weakness
+from kernelgauge.schema import Environment, Evaluation, NoCandidate, Weakness, why_weak
 
 ALL = "all"
 """The level that stands for all of them."""
@@ -36,6 +36,11 @@ class ProblemTable:
     """Answers without the work that would have passed."""
     weakness: Weakness | None
     """What is known of it at the published inputs."""
+
+    @property
+    def why_weak(self) -> str:
+        """What the protocol cannot tell here; its subject is the protocol."""
+        return why_weak(self.trivial)
 
     @property
     def best(self) -> Kernel | None:

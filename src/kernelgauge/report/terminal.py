@@ -134,7 +134,7 @@ def _remarks(found: Scores) -> list[Text]:
         remarks.append(Text(effort.in_words(found.effort), style="dim"))
     if found.left_out:
         named = _listed([f"{left.problem} ({', '.join(left.trivial)})" for left in found.left_out])
-        remarks.append(Text(f"left out, since an answer that skips the work would pass: {named}"))
+        remarks.append(Text(f"left out, since an answer that skips the work would pass or rounding decides: {named}"))
     if found.against and found.against.left_out:
         why = f"no up-to-date baseline, so not in the figures over {found.against.baseline}"
         remarks.append(Text(f"{why}: {_listed(found.against.left_out)}", style="dim"))

@@ -10,9 +10,18 @@ from kernelgauge.schema.baseline import Baseline, Measured, conditions, setting
 from kernelgauge.schema.bound import Bound, Peaks, Precision, Work
 from kernelgauge.schema.comparison import MODES, Mode, OverBaseline
 from kernelgauge.schema.difference import Difference, WrongElement
-from kernelgauge.schema.evaluation import Environment, Evaluation, Outcome, Trial
+from kernelgauge.schema.evaluation import ROUNDING, Environment, Evaluation, Outcome, Trial, why_weak
 from kernelgauge.schema.memory import GB, GpuMemory
-from kernelgauge.schema.problem import SUITE_NAME, Candidate, Domain, Problem, Sizes, Weakness, suite_of
+from kernelgauge.schema.problem import (
+    LARGEST_CANDIDATE_MB,
+    SUITE_NAME,
+    Candidate,
+    Domain,
+    Problem,
+    Sizes,
+    Weakness,
+    suite_of,
+)
 from kernelgauge.schema.profile import Counters, Profile, ProfileRow, Stall
 from kernelgauge.schema.rules import RULE_SETS, Executed, Finding, KernelRule, Ran, RuleSetName
 from kernelgauge.schema.run import Generation, NoCandidate, RunHeader, TooLarge
@@ -21,7 +30,9 @@ from kernelgauge.schema.timing import GpuState, Timing
 __all__ = [
     "FORMAT",
     "GB",
+    "LARGEST_CANDIDATE_MB",
     "MODES",
+    "ROUNDING",
     "RULE_SETS",
     "SUITE_NAME",
     "Attempt",
@@ -73,4 +84,5 @@ __all__ = [
     "setting",
     "suite_of",
     "total",
+    "why_weak",
 ]

@@ -7,6 +7,7 @@ divided by candidate time.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal
@@ -37,6 +38,18 @@ class Outcome(StrEnum):
     TIMED_OUT = "timed_out"
     OUT_OF_MEMORY = "out_of_memory"
     REJECTED = "rejected"
+
+
+ROUNDING = "rounding"
+"""Among trivial answers: rounding the inputs changes the problem's answer, so that nobody can say which is right."""
+
+
+def why_weak(trivial: Sequence[str]) -> str:
+    """What is wrong with a problem, as a part of a sentence whose subject is the protocol."""
+    answers = [name for name in trivial if name != ROUNDING]
+    parts = [f"would accept {', '.join(answers)}"] if answers else []
+    parts += ["cannot tell what is right, since rounding decides"] if ROUNDING in trivial else []
+    return " and ".join(parts)
 
 
 class Trial(Record):
@@ -129,7 +142,7 @@ class Evaluation(Record):
     """How both sides got equal parameters."""
     trials: tuple[Trial, ...] = ()
     trivial: tuple[str, ...] = ()
-    """Work-skipping answers this protocol would have accepted on this problem."""
+    """Work-skipping answers this protocol would have accepted on this problem; also `ROUNDING`."""
     counts: bool = True
     """Whether the problem enters the score: under most protocols only if no trivial answer would have passed."""
     timing: Timing | None = None

@@ -58,6 +58,10 @@ def suite_of(key: str) -> str | None:
     return match[1] if match else None
 
 
+LARGEST_CANDIDATE_MB = 2
+"""Of a candidate's text, in units of 2**20 bytes; TorchInductor writes 1.4 of a DenseNet."""
+
+
 class Candidate(Record):
     """Source text that defines `ModelNew`, and who wrote it for which problem."""
 

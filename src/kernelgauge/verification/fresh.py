@@ -21,7 +21,7 @@ from kernelgauge.problems.recipes import fusion, twin, variants
 from kernelgauge.problems.recipes.drawn import Drawn
 from kernelgauge.problems.sizes import with_constants
 from kernelgauge.problems.writing import Row, write_suite
-from kernelgauge.schema import Problem, Sizes
+from kernelgauge.schema import Problem, Sizes, why_weak
 from kernelgauge.session import Session
 from kernelgauge.verification.facts import misbehaviour
 from kernelgauge.verification.verify import REDUCED
@@ -111,7 +111,7 @@ def unsound(session: Session, drawn: Drawn) -> str | None:
         for name in ("strict", "v0.1"):
             weighed = session.weigh(_at(drawn, "small"), _public(name), list(described["bytes"]["parameters"]))
             if weighed.trivial:
-                return f"{drawn.name}: {name} would accept {', '.join(weighed.trivial)}"
+                return f"{drawn.name}: {name} {why_weak(weighed.trivial)}"
             ignored = [each for each in weighed.shortcuts if each.removeprefix("without ") not in weighed.idle]
             if name == "strict" and ignored:
                 return f"{drawn.name}: {name} would accept {', '.join(ignored)}"
