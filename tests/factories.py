@@ -240,6 +240,32 @@ def make_run(problems: int = 250, samples: int = 1, seed: int = 1) -> list[tuple
     return answers
 
 
+def make_log(verdicts: list[tuple[Any, str | None]]) -> Any:
+    """A log of Inspect with these verdicts, as our scorer writes them."""
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec
+    from inspect_ai.scorer import Score
+
+    samples = [
+        EvalSample(
+            id=verdict.problem,
+            epoch=1,
+            input="",
+            target="",
+            store={"spent": {"calls": 2, "tokens_read": 10}},
+            scores={"kernel": Score(value=1, answer=answer, metadata={"verdict": verdict.model_dump(mode="json")})},
+        )
+        for verdict, answer in verdicts
+    ]
+    spec = EvalSpec(
+        created="2026-11-22T00:00:00+00:00",
+        task="kernelbench",
+        dataset=EvalDataset(sample_ids=[sample.id for sample in samples]),
+        model="mockllm/model",
+        config=EvalConfig(),
+    )
+    return EvalLog(eval=spec, status="success", samples=samples)
+
+
 def quick_protocol() -> str:
     """The text of the strict protocol with as few samples as it allows, by the name of `quick`."""
     text = resources.files("kernelgauge.protocols").joinpath("strict.toml").read_text()

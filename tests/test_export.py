@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
-from factories import make_answer, make_evaluation, make_header, make_run, make_timing
+from factories import make_answer, make_evaluation, make_header, make_log, make_run, make_timing
 
 import kernelgauge as kg
 from kernelgauge.errors import StoreError, UsageError
@@ -181,7 +181,7 @@ def test_a_log_of_inspect_is_read_as_a_run(tmp_path: Path) -> None:
     passed, candidate = make_answer("1/1", source="class ModelNew: ...\n")
     wrong = make_evaluation("1/2", outcome="wrong_value", sample=1)
     skip = NoCandidate(problem="1/3", contestant="mockllm/model", reason="no code in it")
-    log = logged([(passed, candidate.source), (wrong, "lost"), (skip, None)])
+    log = make_log([(passed, candidate.source), (wrong, "lost"), (skip, None)])
     write_eval_log(log, str(tmp_path / "some.eval"))
     found = kg.load(tmp_path / "some.eval")
     assert found.evaluations() == [passed, wrong]
@@ -193,35 +193,9 @@ def test_a_log_of_inspect_is_read_as_a_run(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no log of Inspect"):
         (tmp_path / "none.eval").write_text("{}")
         kg.load(tmp_path / "none.eval")
-    write_eval_log(logged([]), str(tmp_path / "empty.json"))
+    write_eval_log(make_log([]), str(tmp_path / "empty.json"))
     with pytest.raises(StoreError, match="holds no verdict"):
         kg.load(tmp_path / "empty.json")
-
-
-def logged(verdicts: list) -> object:  # type: ignore[type-arg]
-    """A log of Inspect with these verdicts, as our scorer writes them."""
-    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec
-    from inspect_ai.scorer import Score
-
-    samples = [
-        EvalSample(
-            id=verdict.problem,
-            epoch=1,
-            input="",
-            target="",
-            store={"spent": {"calls": 2, "tokens_read": 10}},
-            scores={"kernel": Score(value=1, answer=answer, metadata={"verdict": verdict.model_dump(mode="json")})},
-        )
-        for verdict, answer in verdicts
-    ]
-    spec = EvalSpec(
-        created="2026-11-22T00:00:00+00:00",
-        task="kernelbench",
-        dataset=EvalDataset(sample_ids=[sample.id for sample in samples]),
-        model="mockllm/model",
-        config=EvalConfig(),
-    )
-    return EvalLog(eval=spec, status="success", samples=samples)
 
 
 def ran(*arguments: str) -> subprocess.CompletedProcess[str]:

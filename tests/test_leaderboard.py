@@ -20,6 +20,7 @@ from factories import (
     make_environment,
     make_evaluation,
     make_header,
+    make_log,
     quick_protocol,
 )
 
@@ -32,6 +33,7 @@ from kernelgauge.leaderboard.identity import identity
 from kernelgauge.leaderboard.publishing import publish
 from kernelgauge.leaderboard.site import Site
 from kernelgauge.problems.loader import load_problem
+from kernelgauge.report.sources import load
 from kernelgauge.schema import Bound, Budget, Candidate, Evaluation, Generation, NoCandidate, OverBaseline, Work
 from kernelgauge.store import Run
 
@@ -271,6 +273,19 @@ def test_a_run_brings_its_sources_skips_and_ways_of_asking(tmp_path: Path) -> No
     )
     (row,) = boards([found])[0].standings["all"]
     assert (row.group.samples, row.group.no_candidate, row.group.fast_p["0"]) == (3, 1, 0.75)
+
+
+def test_a_log_of_inspect_is_published_as_a_run_is(tmp_path: Path) -> None:
+    from inspect_ai.log import write_eval_log
+
+    record, candidate = make_answer("1/1", speedup=2.0, source="# kept\n")
+    write_eval_log(make_log([(record, candidate.source)]), str(tmp_path / "some.eval"))
+    assert command(str(tmp_path / "some.eval"), "--out", str(tmp_path / "site")).returncode == 0
+    (board,) = boards([published(load(tmp_path / "some.eval"))])
+    (row,) = board.standings["all"]
+    assert (row.group.samples, row.group.fast_p["1"]) == (1, 1.0)
+    pages = [page.read_text() for page in (tmp_path / "site").rglob("*.html")]
+    assert any("# kept" in page for page in pages)
 
 
 # The site
