@@ -48,6 +48,11 @@ WHOLE = {
     "reasoning after": (f"{FENCED}\n<think>```python\n{OTHER}```", CODE),
     "reasoning without a beginning": (f"Maybe\n```python\n{OTHER}```\nno.\n</think>\n\n{FENCED}", CODE),
     "reasoning twice": (f"So\n</think>\n<think>```python\n{OTHER}```</think>{FENCED}", CODE),
+    "tags that are spoken of": (f"I would mark a plan with <thinking> tags, but here is the file:\n{FENCED}", CODE),
+    "tags in a program": (
+        f"```python\nEND = '</think>'  # use the </think> marker\nTAG = '<think>'\n{CODE}```",
+        f"END = '</think>'  # use the </think> marker\nTAG = '<think>'\n{CODE}",
+    ),
     "fence in a docstring": (f"```python\n{DOCSTRING}```", DOCSTRING),
     "fenced in fenced": (f"````markdown\nThe file:\n{FENCED}\n````", CODE),
     "fenced in fenced of one length": (f"```markdown\nThe file:\n{FENCED}\n```", CODE),

@@ -239,6 +239,8 @@ def test_ideas_are_asked_for_and_then_carried_out() -> None:
         ("- Fuse it\n- Tile it\n", ("Fuse it", "Tile it")),
         ("<think>1. no\n2. no</think>\n1. Fuse it", ("Fuse it",)),
         ("1. no\n2. no\n</think>\n1. Fuse it", ("Fuse it",)),
+        ("1. Fuse it, for\n3.5 times fewer bytes.\n2. Tile", ("Fuse it, for 3.5 times fewer bytes.", "Tile")),
+        ("### Idea 1 - Fuse\nIn one pass.\n### Idea 2 – Tile\n", ("Fuse In one pass.", "Tile")),
         ("Just fuse\nit.", ("Just fuse it.",)),
         ("", ()),
     ],

@@ -73,6 +73,8 @@ def test_shots(backend: str) -> None:
         assert len(re.findall(r"(?m)^# Worked example", text)) == count
         assert RELU.source.strip() in text
         assert "What the evaluator does" not in text and "worked pair of reference and candidate:" not in text
+        assert "kernelgauge guide" not in text and "kernelgauge/backends" not in text, "it has no shell and no disk"
+        assert "kernelgauge build" not in text and "--example" not in text
     assert all(reference.strip() in text for reference, _ in backend_named(backend).examples())
 
 

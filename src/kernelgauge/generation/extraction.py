@@ -17,9 +17,13 @@ from kernelgauge.generation.pieces import KERNEL_TAGS, joined
 from kernelgauge.syntax import parse
 
 _FENCE = re.compile(r"\s{0,12}(?P<marks>`{3,}|~{3,})\s*(?P<tag>[\w+#.-]*)[^`]*$")
-_REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+# A tag in the middle of a line is spoken of, or part of a program.
+_TAG = r"(?:(?:^[ \t]*)<{0}>|<{0}>(?=[ \t]*$))"
+_KINDS = "think|thinking|reasoning"
+_FLAGS = re.DOTALL | re.IGNORECASE | re.MULTILINE
+_REASONING = re.compile(_TAG.format(f"(?:{_KINDS})") + rf".*?(</(?:{_KINDS})>|\Z)", _FLAGS)
 # Where the opening tag is part of the prompt, as with many open models, the answer has the closing one only.
-_REASONING_BEFORE = re.compile(r"\A.*</(think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+_REASONING_BEFORE = re.compile(r"\A.*" + _TAG.format(f"/(?:{_KINDS})"), _FLAGS)
 _STARTS = re.compile(r"(import|from|class|def|@)\s?\S|\"\"\"|'''|#!?\s?\S|[A-Za-z_]\w*\s*(:\s*\w+\s*)?=\s*\S")
 # More fences than this are no answer; what is tried grows with their square.
 _MOST_FENCES = 200

@@ -6,7 +6,9 @@ import re
 
 from kernelgauge.generation.extraction import without_reasoning
 
-_NUMBERED = re.compile(r"\s{0,3}(?:#{1,6}\s*)?(?:\*\*)?(?:idea\s*)?\d{1,2}\s*[.):](?P<text>.*)", re.IGNORECASE)
+# What follows the mark is apart from it: a line that goes on with "3.5 times" is no item.
+_MARK = r"(?:idea\s*\d{1,2}\s*[-–—.):]|\d{1,2}\s*[.):])(?=[\s*]|$)"
+_NUMBERED = re.compile(rf"\s{{0,3}}(?:#{{1,6}}\s*)?(?:\*\*)?{_MARK}(?P<text>.*)", re.IGNORECASE)
 _DASHED = re.compile(r"\s{0,3}[-*•]\s(?P<text>.*)")
 _LONGEST = 2000
 
