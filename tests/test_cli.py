@@ -17,6 +17,7 @@ import pytest
 from factories import make_answer, make_header, quick_protocol
 
 from kernelgauge import __version__
+from kernelgauge.cli.options import command_line
 from kernelgauge.hardware import gpu
 from kernelgauge.problems import catalogue
 from kernelgauge.problems.loader import load_problem
@@ -371,3 +372,12 @@ def test_a_reader_who_leaves_is_no_error(files: Path, arguments: str) -> None:
     running.stdout.close()  # before the command can have written: what `| head -1` does, without the race
     with running:
         assert running.stderr.read() == ""
+
+
+def test_no_secret_of_a_command_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["run", "-M", "base_url=https://bob:hunter2@host/v1", "-M", "api_key=abc def", "--out", "a b"]
+    monkeypatch.setattr(sys, "argv", ["kernelgauge", *words])
+    kept = command_line()
+    assert shlex.split(kept) == [
+        "kernelgauge", "run", "-M", "base_url=https://...@host/v1", "-M", "api_key=...", "--out", "a b"
+    ]  # fmt: skip

@@ -180,6 +180,8 @@ def test_folders_that_would_hide_each_other_are_refused() -> None:
     again = an_entry(who="ann", speedup=0.1)
     with pytest.raises(StoreError, match="both hold an answer of 'ann' to 1/1, sample 0"):
         check_apart([Published("run", (honest,), ()), Published("run", (again,), ())])
+    with pytest.raises(StoreError, match="run and its log hold the same record of 1/1"):
+        check_apart([Published("run", (honest,), ()), Published("its log", (honest,), ())])
     other = an_entry("1/2", who="ann")
     check_apart([Published("a", (honest, honest), ()), Published("b", (other,), ()), Published("c", (), ())])
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from kernelgauge.config import Protocol
     from kernelgauge.schema import RuleSetName
 
-_KEY = re.compile(r"(?P<name>\b\w*(?:key|token|secret|password))=\S+", re.IGNORECASE)
+_KEY = re.compile(r"(?P<name>\b\w*(?:key|token|secret|password))=.+", re.IGNORECASE | re.DOTALL)
+_PASSWORD_IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+@")
 
 
 class SizesOption(StrEnum):
@@ -191,7 +192,8 @@ def chosen_rules(
 
 def command_line() -> str:
     """The command under way, as a shell would take it again; a key that was given for a model is left out."""
-    return _KEY.sub(r"\g<name>=...", shlex.join(["kernelgauge", *sys.argv[1:]]))
+    shown = [_PASSWORD_IN_ADDRESS.sub("...@", _KEY.sub(r"\g<name>=...", word)) for word in sys.argv[1:]]
+    return shlex.join(["kernelgauge", *shown])
 
 
 def chosen_gpu_memory(gpu_memory: float | None, device: str) -> float | None:

@@ -50,7 +50,8 @@ class LoggedRun(Tabled):
                 sources[candidate.digest] = answer
         evaluations = [record for record in records if isinstance(record, Evaluation)]
         if not evaluations:
-            raise StoreError(f"{path} holds no verdict of kernelgauge: its samples have no score with one")
+            lacks = "nobody gave a candidate" if records else "its samples have no score with one"
+            raise StoreError(f"{path} holds no verdict of kernelgauge: {lacks}")
         spent = sum((_spent(sample) for sample in log.samples or []), Spent())
         run = cls(path, _header(log, evaluations[-1]), records, sources, spent)
         if log.status != "success":

@@ -32,6 +32,11 @@ def check_apart(runs: Iterable[Published]) -> None:
                     f"two different records, in {_name(where)} and {_name(origin)}, have the id {record.id[:40]!r}: "
                     "one is not what it says; leave a folder out, or judge the candidates again (--rejudge)"
                 )
+            if where != origin:
+                raise StoreError(
+                    f"{_name(where)} and {_name(origin)} hold the same record of {record.problem}: one is a copy of the "
+                    "other, or the log that was written beside it; leave one out"
+                )
             answer = (entry.setting, entry.contestant, record.problem, record.sample)
             if (where := answers.setdefault(answer, origin)) != origin:
                 raise StoreError(

@@ -125,7 +125,7 @@ def compare(runs: Sequence[Records], best: bool = False, mix: bool = False) -> C
             warnings.append(f"{what}: the figures below mix them")
     gathered = [counting(gather(run.evaluations(), run.skips())) for run in runs]
     machines = [machine(run.evaluations()) for run in runs]
-    if len(set(machines)) > 1:
+    if len({where for where, run in zip(machines, runs, strict=True) if run.evaluations()}) > 1:
         warnings.append("speedups are over the reference on the same machine, and the machines differ")
     sides = (
         Side(label=label, contestant=run.header.contestant, machine=where, problems=len(answers))

@@ -179,8 +179,9 @@ def tiles(group: Group) -> list[Tile]:
     low, high = (f"{end * 100:.0f}" for end in group.fast_p_interval["1"])
     unit = "%" if group.problems else ""
     geomean, span = group.geomean_speedup, group.geomean_interval
+    several = "at least one sample in " if group.samples > group.problems else ""
     return [
-        Tile("Correct", _percent(group.fast_p["0"]), unit, f"{group.correct} of {group.problems} problems"),
+        Tile("Correct", _percent(group.fast_p["0"]), unit, f"{several}{group.correct} of {group.problems} problems"),
         Tile(
             "Faster than the reference",
             _percent(group.fast_p["1"]),

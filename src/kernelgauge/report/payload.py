@@ -147,7 +147,7 @@ def _missing(skip: NoCandidate) -> dict[str, Any]:
         "backend": "",
         "outcome": "no_candidate",
         "reason": skip.reason,
-        "counts": True,
+        "counts": skip.counts,
     }
 
 
