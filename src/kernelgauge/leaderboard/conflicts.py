@@ -34,8 +34,8 @@ def check_apart(runs: Iterable[Published]) -> None:
                 )
             if where != origin:
                 raise StoreError(
-                    f"{_name(where)} and {_name(origin)} hold the same record of {record.problem}: one is a copy of the "
-                    "other, or the log that was written beside it; leave one out"
+                    f"{_name(where)} and {_name(origin)} hold the same record of {record.problem}: one is a "
+                    "copy of the other, or the log that was written beside it; leave one out"
                 )
             answer = (entry.setting, entry.contestant, record.problem, record.sample)
             if (where := answers.setdefault(answer, origin)) != origin:
