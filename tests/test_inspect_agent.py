@@ -186,6 +186,38 @@ def test_an_agent_that_had_nothing_when_the_money_ended_has_no_score(
     assert score_of(sample).reason == "out_of_budget" and not Run.read(out).done()
 
 
+def test_a_limit_of_inspect_leaves_the_best_that_an_agent_evaluated(tmp_path: Path, problem: str, quick: str) -> None:
+    """A call costs 12 tokens; the last answer exceeds the limit, and is kept all the same."""
+    out = tmp_path / "run"
+    calls: list[Call] = [("evaluate", {"source": RIGHT}), ("evaluate", {"source": WRONG}), ("read_problem", {})]
+    task = {"strategy": "react", "out": str(out)}
+    limits = {"token_limit": 30}
+    sample = only(asked(working(*calls), tmp_path / "logs", problem, quick, limits=limits, **task))
+    assert sample.limit and sample.limit.type == "token"
+    assert verdict_in(sample)["outcome"] == "passed" and score_of(sample).answer == RIGHT
+    assert sample.store["spent"]["calls"] == 3
+    assert sum(record.attempt.spent.calls for record in Run.read(out).attempts()) == 3
+    close_judges()
+    again = only(asked(working(("submit", {"answer": WRONG})), tmp_path / "logs", problem, quick, **task))
+    assert again.store["spent"]["calls"] == 4 and verdict_in(again)["outcome"] == "wrong_value"
+
+
+def test_what_an_agent_submits_beyond_a_limit_is_its_answer(tmp_path: Path, problem: str, quick: str) -> None:
+    model = working(("evaluate", {"source": WRONG}), ("submit", {"answer": RIGHT}))
+    sample = only(asked(model, tmp_path, problem, quick, strategy="react", limits={"token_limit": 20}))
+    assert score_of(sample).answer == RIGHT and verdict_in(sample)["outcome"] == "passed"
+
+
+def test_an_agent_that_had_nothing_at_a_limit_has_no_score(tmp_path: Path, problem: str, quick: str) -> None:
+    task = {"strategy": "react", "out": str(tmp_path / "run")}
+    model = working(("read_problem", {}), ("submit", {"answer": RIGHT}))
+    sample = only(asked(model, tmp_path / "logs", problem, quick, limits={"token_limit": 10}, **task))
+    assert score_of(sample).reason == "unanswered" and not Run.read(tmp_path / "run").done()
+    close_judges()
+    again = only(asked(model, tmp_path / "logs", problem, quick, **task))
+    assert verdict_in(again)["outcome"] == "passed" and again.store["spent"]["calls"] == 2
+
+
 def test_what_an_agent_only_says_is_its_answer_where_it_submits_nothing(
     tmp_path: Path, problem: str, quick: str
 ) -> None:
