@@ -240,6 +240,23 @@ def test_what_ends_at_the_length_of_the_context_gives_what_there_is(tmp_path: Pa
     assert score_of(sample).answer == RIGHT and verdict_in(sample)["outcome"] == "passed"
 
 
+def test_an_output_without_choices_is_an_empty_answer(tmp_path: Path, problem: str, quick: str) -> None:
+    said = [ModelOutput(model="scripted"), ModelOutput.for_tool_call("scripted", "submit", {"answer": RIGHT})]
+    for output in said:
+        output.usage = USAGE.model_copy()
+    task = {"strategy": "react", "out": str(tmp_path / "run")}
+    model = get_model("mockllm/model", custom_outputs=said)
+    sample = only(asked(model, tmp_path / "logs", problem, quick, **task))
+    assert verdict_in(sample)["outcome"] == "passed" and sample.store["spent"]["calls"] == 2
+    nothing = get_model("mockllm/model", custom_outputs=lambda *_: said[0])
+    task = {"strategy": "react", "out": str(tmp_path / "none"), "budget": "calls=2"}
+    for calls in (2, 0):  # the second time from the run folder
+        silent = only(asked(nothing, tmp_path / "logs", problem, quick, **task))
+        assert "no candidate" in (score_of(silent).explanation or "")
+        assert sum(event.event == "model" for event in silent.events) == calls
+        close_judges()
+
+
 def test_an_agent_that_was_interrupted_does_not_pay_twice(tmp_path: Path, problem: str, quick: str) -> None:
     calls: list[Call] = [
         ("evaluate", {"source": WRONG}),

@@ -109,6 +109,7 @@ def paid() -> Agent:
             await bench.note(before)
         else:
             output, limit = await _asked(bench, state, tools)
+        output = _spoken(output)
         bench.hear(output)
         if limit is not None and not bench.submitted:  # what is submitted needs no further call
             raise limit
@@ -117,6 +118,13 @@ def paid() -> Agent:
         return state
 
     return execute
+
+
+def _spoken(output: ModelOutput) -> ModelOutput:
+    """What agents can go on from: where a model gave no choice at all, it said nothing, and is asked again."""
+    if not output.empty:
+        return output
+    return output.model_copy(update={"choices": ModelOutput.from_content(output.model, "").choices})
 
 
 async def _asked(
