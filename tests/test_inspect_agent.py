@@ -240,6 +240,21 @@ def test_what_ends_at_the_length_of_the_context_gives_what_there_is(tmp_path: Pa
     assert score_of(sample).answer == RIGHT and verdict_in(sample)["outcome"] == "passed"
 
 
+def test_what_an_agent_evaluated_without_timing_is_timed_where_that_is_measured(
+    tmp_path: Path, problem: str, quick: str
+) -> None:
+    task = {"strategy": "react", "out": str(tmp_path / "run")}
+    model = working(("evaluate", {"source": RIGHT}), ("submit", {"answer": RIGHT}))
+    only(asked(model, tmp_path / "logs", problem, quick, **task))
+    before = [record.number for record in Run.read(tmp_path / "run").attempts()]
+    close_judges()
+    sample = only(asked(model, tmp_path / "logs", problem, quick, measure_performance=True, **task))
+    assert sample.store["attempts"][1]["speedup"] and not any(event.event == "model" for event in sample.events)
+    kept = Run.read(tmp_path / "run").attempts()
+    assert [record.number for record in kept] == before
+    assert all(each.attempt.evaluation.timing for each in kept if each.attempt.evaluation)
+
+
 def test_an_output_without_choices_is_an_empty_answer(tmp_path: Path, problem: str, quick: str) -> None:
     said = [ModelOutput(model="scripted"), ModelOutput.for_tool_call("scripted", "submit", {"answer": RIGHT})]
     for output in said:

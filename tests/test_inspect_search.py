@@ -321,6 +321,22 @@ def test_a_search_that_ran_out_of_money_gives_its_best_and_goes_on_later(
     assert [record.outcome.value for record in Run.read(out).evaluations()] == ["wrong_value", "passed"]
 
 
+def test_what_was_judged_without_timing_is_judged_again_where_that_is_measured(
+    tmp_path: Path, problem: str, quick: str
+) -> None:
+    task = {"strategy": "refine,turns=2", "out": str(tmp_path / "run")}
+    model = by_turn(fenced(RIGHT), fenced(f"{RIGHT}# again\n"))
+    first = only(asked(model, tmp_path / "logs", problem, quick, **task))
+    assert [each["speedup"] for each in attempts_of(first)] == [None, None]
+    close_judges()
+    second = only(asked(model, tmp_path / "logs", problem, quick, measure_performance=True, **task))
+    assert all(each["speedup"] for each in attempts_of(second)), "so that the fastest can be chosen"
+    assert not any(event.event == "model" for event in second.events)
+    kept = [record.attempt for record in answers_in(tmp_path / "run")]
+    assert all(each.evaluation and each.evaluation.speedup for each in kept) and len(kept) == 2
+    assert [each.spent.calls for each in kept] == [1, 1]
+
+
 # ---------------------------------------------------------------- limits of Inspect's
 
 

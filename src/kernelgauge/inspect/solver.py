@@ -124,7 +124,7 @@ class Conduct:
         self.number = self.state.epoch - 1
         *self._before, self._first = self.state.messages
         self._made: dict[int, Attempt] = {}
-        self._kept = self.judge.ledger.kept(self.problem, self.number)
+        self._kept = self.judge.kept(self.problem, self.number)
 
     def go_on(self, strategy: Strategy, budget: Budget) -> list[Step]:
         """The next steps that are to be paid for: what is known of them from before is in the history already."""
