@@ -174,6 +174,7 @@ def test_an_agent_that_the_budget_of_the_run_ended_goes_on_with_a_larger_one(
     assert verdict_in(third)["outcome"] == "passed" and third.store["spent"]["calls"] == 5
     assert [record.outcome.value for record in Run.read(out).evaluations()] == ["wrong_value", "passed"]
     fourth = run(1000, ("submit", {"answer": "asked though it had submitted"}))
+    assert fourth.store["spent"] == third.store["spent"] and len(fourth.store["attempts"]) == 7
     assert fourth.store["restored"] and verdict_in(fourth)["outcome"] == "passed"
 
 

@@ -63,7 +63,7 @@ def working_agent(templates: str | None = None) -> Solver:
         bench = workbench()
         if known := judge.answered(bench.problem.key, bench.sample):
             if judge.ledger.exhausted or bench.finished:
-                return restored(state, *known)
+                return restored(state, *known, judge.kept(bench.problem, bench.sample))
         elif await anyio.to_thread.run_sync(judge.misfit, same_problem(judge, state), False):
             state.store.set(UNANSWERED, False)
             return state

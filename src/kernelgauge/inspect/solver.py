@@ -7,7 +7,7 @@ follow from that alone, so a sample that was interrupted goes on from the attemp
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ def driven(strategy: Strategy, screen: Screen, budget: Budget = Budget()) -> Sol
         plan = sample.go_on(strategy, budget)
         if known := judge.answered(sample.problem.key, sample.number):
             if not plan or judge.ledger.exhausted or not sample.history:
-                return restored(state, *known)
+                return restored(state, *known, judge.kept(sample.problem, sample.number))
         elif await anyio.to_thread.run_sync(judge.misfit, sample.problem, False):
             state.store.set(UNANSWERED, False)
             return state  # nobody is asked: an answer costs money
@@ -277,8 +277,11 @@ def in_short(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def restored(state: TaskState, source: str | None, verdict: Verdict) -> TaskState:
-    """A sample that the run folder holds already: nobody is asked again."""
+def restored(state: TaskState, source: str | None, verdict: Verdict, kept: Mapping[int, Attempt]) -> TaskState:
+    """A sample that the run folder holds already, with the attempts kept: nobody is asked again."""
+    attempts = [kept[number] for number in sorted(kept)]
+    state.store.set(ATTEMPTS, [in_short(each) for each in attempts])
+    state.store.set("spent", total(attempts).model_dump(mode="json"))
     reason = "" if isinstance(verdict, Evaluation) else verdict.reason
     text = f"```python\n{source}```" if source is not None else f"No candidate: {reason}"
     state.output = ModelOutput.from_content(str(state.model), text)
