@@ -49,13 +49,21 @@ def scripted(answer: Answer | str, stop: str = "stop", name: str = "model") -> M
     return get_model(f"mockllm/{name}", custom_outputs=output)
 
 
-def asked(model: Model | str, folder: Path, problems: str, quick: str, *, epochs: Any = 1, **task: Any) -> EvalLog:
-    """The log of an evaluation of these problems, untimed unless said otherwise."""
+def asked(
+    model: Model | str,
+    folder: Path,
+    problems: str,
+    quick: str,
+    *,
+    epochs: Any = 1,
+    limits: dict[str, Any] | None = None,
+    **task: Any,
+) -> EvalLog:
+    """The log of an evaluation of these problems, untimed unless said otherwise; `limits` are Inspect's own."""
     given = {"device": "cpu", "sizes": "small", "protocol": quick, "backend": "torch", "option": "zero_shot"}
     made = kernelbench(problems=problems, **{**given, "measure_performance": False, **task})
-    (log,) = eval(
-        made, model=model, epochs=epochs, log_dir=str(folder), display="none", log_level="error", max_samples=200
-    )
+    shown = {"log_dir": str(folder), "display": "none", "log_level": "error"}
+    (log,) = eval(made, model=model, epochs=epochs, max_samples=200, **shown, **(limits or {}))
     return log
 
 

@@ -174,6 +174,7 @@ def test_an_agent_that_the_budget_of_the_run_ended_goes_on_with_a_larger_one(
     assert verdict_in(third)["outcome"] == "passed" and third.store["spent"]["calls"] == 5
     assert [record.outcome.value for record in Run.read(out).evaluations()] == ["wrong_value", "passed"]
     fourth = run(1000, ("submit", {"answer": "asked though it had submitted"}))
+    assert fourth.store["spent"] == third.store["spent"] and len(fourth.store["attempts"]) == 7
     assert fourth.store["restored"] and verdict_in(fourth)["outcome"] == "passed"
 
 
@@ -184,6 +185,38 @@ def test_an_agent_that_had_nothing_when_the_money_ended_has_no_score(
     task = {"strategy": "react", "out": str(out), "budget_tokens": 20}
     sample = only(asked(working(("read_problem", {})), tmp_path / "logs", problem, quick, **task))
     assert score_of(sample).reason == "out_of_budget" and not Run.read(out).done()
+
+
+def test_a_limit_of_inspect_leaves_the_best_that_an_agent_evaluated(tmp_path: Path, problem: str, quick: str) -> None:
+    """A call costs 12 tokens; the last answer exceeds the limit, and is kept all the same."""
+    out = tmp_path / "run"
+    calls: list[Call] = [("evaluate", {"source": RIGHT}), ("evaluate", {"source": WRONG}), ("read_problem", {})]
+    task = {"strategy": "react", "out": str(out)}
+    limits = {"token_limit": 30}
+    sample = only(asked(working(*calls), tmp_path / "logs", problem, quick, limits=limits, **task))
+    assert sample.limit and sample.limit.type == "token"
+    assert verdict_in(sample)["outcome"] == "passed" and score_of(sample).answer == RIGHT
+    assert sample.store["spent"]["calls"] == 3
+    assert sum(record.attempt.spent.calls for record in Run.read(out).attempts()) == 3
+    close_judges()
+    again = only(asked(working(("submit", {"answer": WRONG})), tmp_path / "logs", problem, quick, **task))
+    assert again.store["spent"]["calls"] == 4 and verdict_in(again)["outcome"] == "wrong_value"
+
+
+def test_what_an_agent_submits_beyond_a_limit_is_its_answer(tmp_path: Path, problem: str, quick: str) -> None:
+    model = working(("evaluate", {"source": WRONG}), ("submit", {"answer": RIGHT}))
+    sample = only(asked(model, tmp_path, problem, quick, strategy="react", limits={"token_limit": 20}))
+    assert score_of(sample).answer == RIGHT and verdict_in(sample)["outcome"] == "passed"
+
+
+def test_an_agent_that_had_nothing_at_a_limit_has_no_score(tmp_path: Path, problem: str, quick: str) -> None:
+    task = {"strategy": "react", "out": str(tmp_path / "run")}
+    model = working(("read_problem", {}), ("submit", {"answer": RIGHT}))
+    sample = only(asked(model, tmp_path / "logs", problem, quick, limits={"token_limit": 10}, **task))
+    assert score_of(sample).reason == "unanswered" and not Run.read(tmp_path / "run").done()
+    close_judges()
+    again = only(asked(model, tmp_path / "logs", problem, quick, **task))
+    assert verdict_in(again)["outcome"] == "passed" and again.store["spent"]["calls"] == 2
 
 
 def test_what_an_agent_only_says_is_its_answer_where_it_submits_nothing(
@@ -206,6 +239,38 @@ def test_what_ends_at_the_length_of_the_context_gives_what_there_is(tmp_path: Pa
     model = get_model("mockllm/model", custom_outputs=said)
     sample = only(asked(model, tmp_path, problem, quick, strategy="react"))
     assert score_of(sample).answer == RIGHT and verdict_in(sample)["outcome"] == "passed"
+
+
+def test_what_an_agent_evaluated_without_timing_is_timed_where_that_is_measured(
+    tmp_path: Path, problem: str, quick: str
+) -> None:
+    task = {"strategy": "react", "out": str(tmp_path / "run")}
+    model = working(("evaluate", {"source": RIGHT}), ("submit", {"answer": RIGHT}))
+    only(asked(model, tmp_path / "logs", problem, quick, **task))
+    before = [record.number for record in Run.read(tmp_path / "run").attempts()]
+    close_judges()
+    sample = only(asked(model, tmp_path / "logs", problem, quick, measure_performance=True, **task))
+    assert sample.store["attempts"][1]["speedup"] and not any(event.event == "model" for event in sample.events)
+    kept = Run.read(tmp_path / "run").attempts()
+    assert [record.number for record in kept] == before
+    assert all(each.attempt.evaluation.timing for each in kept if each.attempt.evaluation)
+
+
+def test_an_output_without_choices_is_an_empty_answer(tmp_path: Path, problem: str, quick: str) -> None:
+    said = [ModelOutput(model="scripted"), ModelOutput.for_tool_call("scripted", "submit", {"answer": RIGHT})]
+    for output in said:
+        output.usage = USAGE.model_copy()
+    task = {"strategy": "react", "out": str(tmp_path / "run")}
+    model = get_model("mockllm/model", custom_outputs=said)
+    sample = only(asked(model, tmp_path / "logs", problem, quick, **task))
+    assert verdict_in(sample)["outcome"] == "passed" and sample.store["spent"]["calls"] == 2
+    nothing = get_model("mockllm/model", custom_outputs=lambda *_: said[0])
+    task = {"strategy": "react", "out": str(tmp_path / "none"), "budget": "calls=2"}
+    for calls in (2, 0):  # the second time from the run folder
+        silent = only(asked(nothing, tmp_path / "logs", problem, quick, **task))
+        assert "no candidate" in (score_of(silent).explanation or "")
+        assert sum(event.event == "model" for event in silent.events) == calls
+        close_judges()
 
 
 def test_an_agent_that_was_interrupted_does_not_pay_twice(tmp_path: Path, problem: str, quick: str) -> None:

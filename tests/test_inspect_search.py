@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 pytest.importorskip("inspect_ai", reason="needs the extra inspect")
@@ -41,7 +42,7 @@ from kernelgauge.generation.prompts.prompt import Templates
 from kernelgauge.inspect.prices import use_prices
 from kernelgauge.inspect.solver import Screen, driven
 from kernelgauge.inspect.task import kernelbench
-from kernelgauge.schema import Attempt, Step
+from kernelgauge.schema import Attempt, AttemptRecord, Step
 from kernelgauge.session import Session
 from kernelgauge.store.run import Run
 
@@ -318,6 +319,99 @@ def test_a_search_that_ran_out_of_money_gives_its_best_and_goes_on_later(
     assert verdict_in(second)["outcome"] == "passed" and len(attempts_of(second)) == 3
     assert sum(event.event == "model" for event in second.events) == 1
     assert [record.outcome.value for record in Run.read(out).evaluations()] == ["wrong_value", "passed"]
+
+
+def test_what_was_judged_without_timing_is_judged_again_where_that_is_measured(
+    tmp_path: Path, problem: str, quick: str
+) -> None:
+    task = {"strategy": "refine,turns=2", "out": str(tmp_path / "run")}
+    model = by_turn(fenced(RIGHT), fenced(f"{RIGHT}# again\n"))
+    first = only(asked(model, tmp_path / "logs", problem, quick, **task))
+    assert [each["speedup"] for each in attempts_of(first)] == [None, None]
+    close_judges()
+    second = only(asked(model, tmp_path / "logs", problem, quick, measure_performance=True, **task))
+    assert all(each["speedup"] for each in attempts_of(second)), "so that the fastest can be chosen"
+    assert not any(event.event == "model" for event in second.events)
+    kept = [record.attempt for record in answers_in(tmp_path / "run")]
+    assert all(each.evaluation and each.evaluation.speedup for each in kept) and len(kept) == 2
+    assert [each.spent.calls for each in kept] == [1, 1]
+
+
+# ---------------------------------------------------------------- limits of Inspect's
+
+
+def test_a_limit_of_inspect_leaves_the_best_answer_and_the_search_goes_on_later(
+    tmp_path: Path, problem: str, quick: str
+) -> None:
+    """A call costs 12 tokens."""
+    out = tmp_path / "run"
+    task = {"strategy": "refine,turns=3", "out": str(out)}
+    model = by_turn(fenced(RIGHT), fenced(WRONG), fenced(RAISES))
+    first = only(asked(model, tmp_path / "logs", problem, quick, limits={"token_limit": 20}, **task))
+    assert first.limit and first.limit.type == "token"
+    assert verdict_in(first)["outcome"] == "passed" and score_of(first).answer == RIGHT
+    assert [each["outcome"] for each in attempts_of(first)] == ["passed", None] and first.store["spent"]["calls"] == 2
+    assert [record.attempt.answer for record in answers_in(out)] == [fenced(RIGHT), fenced(WRONG)]
+    close_judges()
+    second = only(asked(model, tmp_path / "logs", problem, quick, **task))
+    assert [each["outcome"] for each in attempts_of(second)] == ["passed", "wrong_value", "runtime_error"]
+    assert sum(event.event == "model" for event in second.events) == 1 and not Run.read(out).skips()
+
+
+def answers_in(out: Path) -> list[AttemptRecord]:
+    return sorted(Run.read(out).attempts(), key=lambda record: record.number)
+
+
+@pytest.mark.parametrize("strategy", ["sample", "sample,attempts=2", "refine,turns=2"])
+def test_the_answer_that_exceeds_a_limit_is_kept_and_judged(
+    tmp_path: Path, problem: str, quick: str, strategy: str
+) -> None:
+    """Those that are under way together are all paid for."""
+    out, count = tmp_path / "run", 2 if strategy == "sample,attempts=2" else 1
+
+    async def output(messages: list[ChatMessage], *_: Any) -> ModelOutput:
+        await anyio.sleep(0.2)
+        assert messages[0].metadata
+        made = ModelOutput.from_content("scripted", fenced(f"{RIGHT}# {messages[0].metadata['turn']}\n"))
+        made.usage = ModelUsage(input_tokens=7, output_tokens=5, total_tokens=12)
+        return made
+
+    model = get_model("mockllm/model", custom_outputs=output)
+    task = {"strategy": strategy, "out": str(out)}
+    sample = only(asked(model, tmp_path / "logs", problem, quick, limits={"token_limit": 10}, **task))
+    assert sample.limit and verdict_in(sample)["outcome"] == "passed"
+    kept = [record.attempt for record in answers_in(out)]
+    assert [each.answer for each in kept] == [fenced(f"{RIGHT}# {number}\n") for number in range(count)]
+    assert sample.store["spent"]["calls"] == count and kept[0].spent.tokens == 12
+
+
+def test_what_came_before_the_time_was_up_is_the_answer(tmp_path: Path, problem: str, quick: str) -> None:
+    """The second of two answers that are asked for at once never comes."""
+
+    async def output(messages: list[ChatMessage], *_: Any) -> ModelOutput:
+        if messages[0].metadata and messages[0].metadata["turn"]:
+            await anyio.sleep_forever()
+        made = ModelOutput.from_content("scripted", fenced(RIGHT))
+        made.usage = ModelUsage(input_tokens=7, output_tokens=5, total_tokens=12)
+        return made
+
+    task = {"strategy": "sample,attempts=2", "out": str(tmp_path / "run")}
+    model = get_model("mockllm/model", custom_outputs=output)
+    sample = only(asked(model, tmp_path / "logs", problem, quick, limits={"time_limit": 20}, **task))
+    assert sample.limit and sample.limit.type == "time"
+    assert verdict_in(sample)["outcome"] == "passed" and len(attempts_of(sample)) == 1
+
+
+@pytest.mark.parametrize("strategy", ["sample", "refine,turns=2"])
+def test_who_could_not_answer_for_a_limit_has_no_score_and_is_asked_again(
+    tmp_path: Path, problem: str, quick: str, strategy: str
+) -> None:
+    task = {"strategy": strategy, "out": str(tmp_path / "run")}
+    model = by_turn(fenced(RIGHT), fenced(RIGHT))
+    none = only(asked(model, tmp_path / "logs", problem, quick, limits={"message_limit": 1}, **task))
+    assert none.limit and score_of(none).reason == "unanswered" and not Run.read(tmp_path / "run").done()
+    close_judges()
+    assert verdict_in(only(asked(model, tmp_path / "logs", problem, quick, **task)))["outcome"] == "passed"
 
 
 # ---------------------------------------------------------------- crashes

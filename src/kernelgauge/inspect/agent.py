@@ -11,15 +11,16 @@ from pathlib import Path
 
 import anyio
 from inspect_ai.agent import Agent, AgentPrompt, AgentState, AgentSubmit, agent, react, run
-from inspect_ai.model import ModelOutput, get_model
+from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import Tool
+from inspect_ai.util import LimitExceededError
 
 from kernelgauge.generation.prompts.prompt import Templates
-from kernelgauge.inspect.cost import spent_on
+from kernelgauge.inspect.cost import paid_answer, spent_on
 from kernelgauge.inspect.judge import judge_of
 from kernelgauge.inspect.ledger import OutOfBudget
-from kernelgauge.inspect.scorer import NOT_ASKED, same_problem, setting_in
+from kernelgauge.inspect.scorer import NOT_ASKED, UNANSWERED, same_problem, setting_in
 from kernelgauge.inspect.solver import restored
 from kernelgauge.inspect.tools import kernel_tools
 from kernelgauge.inspect.workbench import SUBMIT, Workbench, workbench
@@ -56,29 +57,41 @@ def working_agent(templates: str | None = None) -> Solver:
     )
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
+        state.store.set(UNANSWERED, True)
         judge = judge_of(setting_in(state))
         await anyio.to_thread.run_sync(judge.open, str(state.model))
         bench = workbench()
         if known := judge.answered(bench.problem.key, bench.sample):
             if judge.ledger.exhausted or bench.finished:
-                return restored(state, *known)
+                return restored(state, *known, judge.kept(bench.problem, bench.sample))
         elif await anyio.to_thread.run_sync(judge.misfit, same_problem(judge, state), False):
+            state.store.set(UNANSWERED, False)
             return state
         try:
             ended = await run(working, state.messages)
             state.messages, state.output = ended.messages, ended.output
             if bench.submitted:
+                state.store.set(UNANSWERED, False)
                 return state
         except _Ended:
             pass
         except OutOfBudget:
             state.store.set(NOT_ASKED, bench.best is None)
-        best = f"```python\n{bench.best}```" if bench.best else "It ended before an answer was given."
-        state.output = ModelOutput.from_content(str(state.model), best)
-        state.messages.append(state.output.message)
-        return state
+        except BaseException:  # boundary: a limit of Inspect's, which also cancels, has the state scored as it is
+            if bench.best is not None:
+                _give(state, bench.best)
+            raise
+        return _give(state, bench.best)
 
     return solve
+
+
+def _give(state: TaskState, best: str | None) -> TaskState:
+    text = f"```python\n{best}```" if best else "It ended before an answer was given."
+    state.store.set(UNANSWERED, False)
+    state.output = ModelOutput.from_content(str(state.model), text)
+    state.messages.append(state.output.message)
+    return state
 
 
 @agent
@@ -90,13 +103,16 @@ def paid() -> Agent:
         # Where evaluations have run out, they have for the tools only: the agent is to submit what it has.
         if bench.ended(aside="evaluations"):
             raise _Ended
-        before = bench.before
+        before, limit = bench.before, None
         if before is not None and before.output:
             output = ModelOutput.model_validate_json(before.output)
             await bench.note(before)
         else:
-            output = await _asked(bench, state, tools)
+            output, limit = await _asked(bench, state, tools)
+        output = _spoken(output)
         bench.hear(output)
+        if limit is not None and not bench.submitted:  # what is submitted needs no further call
+            raise limit
         state.output = output
         state.messages.append(output.message)
         return state
@@ -104,11 +120,20 @@ def paid() -> Agent:
     return execute
 
 
-async def _asked(bench: Workbench, state: AgentState, tools: list[Tool]) -> ModelOutput:
+def _spoken(output: ModelOutput) -> ModelOutput:
+    """What agents can go on from: where a model gave no choice at all, it said nothing, and is asked again."""
+    if not output.empty:
+        return output
+    return output.model_copy(update={"choices": ModelOutput.from_content(output.model, "").choices})
+
+
+async def _asked(
+    bench: Workbench, state: AgentState, tools: list[Tool]
+) -> tuple[ModelOutput, LimitExceededError | None]:
     with bench.judge.asking():
         async with bench.judge.ledger.call():
             started = time.monotonic()
-            output = await get_model().generate(state.messages, tools)
+            output, limit = await paid_answer(state.messages, tools)
             spent = spent_on(output, time.monotonic() - started)
             await bench.note(Attempt(answer=output.completion, output=output.model_dump_json(), spent=spent))
-    return output
+    return output, limit

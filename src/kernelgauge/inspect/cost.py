@@ -1,10 +1,12 @@
-"""What a call cost: tokens and dollars as Inspect counts them, seconds of the model; and when that is enough."""
+"""A call and its cost: tokens and dollars as Inspect counts them, seconds of the model; and when that is enough."""
 
 from __future__ import annotations
 
 from inspect_ai.event import ModelEvent
 from inspect_ai.log import transcript
-from inspect_ai.model import ModelOutput
+from inspect_ai.model import ChatMessage, ModelOutput, get_model
+from inspect_ai.tool import Tool
+from inspect_ai.util import LimitExceededError
 
 from kernelgauge.errors import UsageError
 from kernelgauge.inspect.ledger import UNPRICED
@@ -20,6 +22,32 @@ def limit_reached(budget: Budget, spent: Spent, aside: str | None = None) -> str
     if budget.usd is not None and spent.calls and spent.usd is None:
         raise UsageError(UNPRICED)
     return budget.ended_by(spent, aside)
+
+
+async def paid_answer(
+    messages: list[ChatMessage], tools: list[Tool] | None = None
+) -> tuple[ModelOutput, LimitExceededError | None]:
+    """What the model says, and the limit of Inspect's that its cost exceeded: the caller raises it once all is kept.
+
+    Inspect counts what an answer cost before it hands it over, and hands over none that is beyond a limit.
+
+    Raises:
+        LimitExceededError: nobody was asked, for a limit was reached before.
+    """
+    try:
+        return await get_model().generate(messages, tools or []), None
+    except LimitExceededError as limit:
+        if (output := _came(messages)) is None:
+            raise
+        return output, limit
+
+
+def _came(messages: list[ChatMessage]) -> ModelOutput | None:
+    """The answer to these messages, none of which was asked before with the same last one, as its event has it."""
+    asked = messages[-1].id
+    calls = (event for event in reversed(transcript().events) if isinstance(event, ModelEvent))
+    event = next((each for each in calls if any(told.id == asked for told in each.input)), None)
+    return event.output if event is not None and not event.pending and not event.error else None
 
 
 def spent_on(output: ModelOutput, seconds: float) -> Spent:

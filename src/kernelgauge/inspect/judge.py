@@ -27,7 +27,7 @@ from kernelgauge.errors import (
 from kernelgauge.inspect.ledger import Ledger
 from kernelgauge.inspect.setting import Setting
 from kernelgauge.inspect.ticket import Ticket, Verdict, key_of, of_sample, unfit
-from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, RunHeader, TooLarge
+from kernelgauge.schema import Attempt, Candidate, Evaluation, NoCandidate, Problem, RunHeader, TooLarge
 
 if TYPE_CHECKING:
     from kernelgauge.contest import Watch
@@ -115,6 +115,14 @@ class Judge:
                     changed=self._show,
                 )
                 atexit.register(self.close)
+
+    def kept(self, problem: Problem, sample: int) -> dict[int, Attempt]:
+        """The attempts that are known from before, as `Ledger.kept`; unjudged where their verdict says too little."""
+        known = self.ledger.kept(problem, sample)
+        return {
+            number: attempt.model_copy(update={"evaluation": None}) if self._untimed(attempt.evaluation) else attempt
+            for number, attempt in known.items()
+        }
 
     def answered(self, problem: str, sample: int) -> tuple[str | None, Verdict] | None:
         """What the run folder holds for this sample of a problem: source, if there is one, and verdict."""
@@ -281,15 +289,21 @@ class Judge:
         for skip in run.skips():
             self._answered[skip.problem, skip.sample] = skip
         for record in run.evaluations():
-            if record.passed and record.timing is None and self.setting.measure_performance:
-                continue  # from a task that timed nothing
+            if self._untimed(record):
+                continue
             self._answered[record.problem, record.sample] = record
             self._known[record.problem_digest, record.candidate_digest] = record
         self.ledger.attach(run)
         for kept in run.attempts():
-            if (verdict := kept.attempt.evaluation) and verdict.protocol_digest == self.rules.digest:
+            verdict = kept.attempt.evaluation
+            if verdict and verdict.protocol_digest == self.rules.digest and not self._untimed(verdict):
                 self._known.setdefault((verdict.problem_digest, verdict.candidate_digest), verdict)
         return run
+
+    def _untimed(self, verdict: Evaluation | None) -> bool:
+        """Whether it is from a task that timed nothing, and says too little now that it matters how fast it is."""
+        timed = self.setting.measure_performance
+        return timed and verdict is not None and verdict.passed and verdict.timing is None
 
     def _queued(self, problem: Problem, candidate: Candidate) -> Future[Done]:
         from kernelgauge.execution.local import Task

@@ -28,6 +28,9 @@ THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
 NOT_ASKED = "kernelgauge_not_asked"
 """In a sample's store: nobody was asked, for the budget of the run was spent."""
 
+UNANSWERED = "kernelgauge_unanswered"
+"""In a sample's store: it has no answer yet. Where that still holds at its end, a limit of Inspect's has ended it."""
+
 CHOSEN = "kernelgauge_chosen"
 """In a sample's store: the answer was chosen for its verdict among others, and is to be judged anew."""
 
@@ -64,6 +67,8 @@ def kernel(
         found = answer_in(state)
         if state.store.get(NOT_ASKED):
             return Score.unscored(reason="out_of_budget", explanation="the budget of the run was spent before")
+        if state.store.get(UNANSWERED):  # not its author's doing, and the same command asks again
+            return Score.unscored(reason="unanswered", explanation="it was ended before there was an answer")
         fresh = bool(state.store.get(CHOSEN))
         verdict = await verdict_of(judge, problem, found, str(state.model), state.epoch - 1, fresh=fresh)
         return as_score(verdict, found, timed=judge.setting.measure_performance, **shown)

@@ -7,14 +7,14 @@ follow from that alone, so a sample that was interrupted goes on from the attemp
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import anyio
 from inspect_ai.log import transcript
-from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser, ModelOutput, get_model
+from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect, span
 
@@ -23,10 +23,19 @@ from kernelgauge.generation.ideas import ideas_in
 from kernelgauge.generation.prompts.conversation import conversation
 from kernelgauge.generation.prompts.prompt import Templates
 from kernelgauge.generation.screening import refusal
-from kernelgauge.inspect.cost import limit_reached, spent_on
+from kernelgauge.inspect.cost import limit_reached, paid_answer, spent_on
 from kernelgauge.inspect.judge import Judge, judge_of
 from kernelgauge.inspect.ledger import OutOfBudget
-from kernelgauge.inspect.scorer import CHOSEN, NOT_ASKED, cut_off, profile_of, same_problem, setting_in, verdict_of
+from kernelgauge.inspect.scorer import (
+    CHOSEN,
+    NOT_ASKED,
+    UNANSWERED,
+    cut_off,
+    profile_of,
+    same_problem,
+    setting_in,
+    verdict_of,
+)
 from kernelgauge.inspect.threads import on_disk
 from kernelgauge.inspect.ticket import Verdict
 from kernelgauge.inspect.verdict_text import explained
@@ -74,14 +83,16 @@ def driven(strategy: Strategy, screen: Screen, budget: Budget = Budget()) -> Sol
     """What carries out a strategy's steps until it has none, or the budget is spent."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
+        state.store.set(UNANSWERED, True)
         judge = judge_of(setting_in(state))
         await anyio.to_thread.run_sync(judge.open, str(state.model))
         sample = Conduct(judge, same_problem(judge, state), state, screen)
         plan = sample.go_on(strategy, budget)
         if known := judge.answered(sample.problem.key, sample.number):
             if not plan or judge.ledger.exhausted or not sample.history:
-                return restored(state, *known)
+                return restored(state, *known, judge.kept(sample.problem, sample.number))
         elif await anyio.to_thread.run_sync(judge.misfit, sample.problem, False):
+            state.store.set(UNANSWERED, False)
             return state  # nobody is asked: an answer costs money
         try:
             while plan:
@@ -89,6 +100,11 @@ def driven(strategy: Strategy, screen: Screen, budget: Budget = Budget()) -> Sol
                 plan = sample.go_on(strategy, budget)
         except OutOfBudget:
             state.store.set(NOT_ASKED, not sample.history)
+        except BaseException:  # boundary: a limit of Inspect's, which also cancels, has the state scored as it is
+            if sample.history:
+                sample.end(strategy, cut_short=True)
+            raise
+        state.store.set(UNANSWERED, False)
         return sample.end(strategy) if sample.history else state
 
     return solve
@@ -107,7 +123,8 @@ class Conduct:
     def __post_init__(self) -> None:
         self.number = self.state.epoch - 1
         *self._before, self._first = self.state.messages
-        self._kept = self.judge.ledger.kept(self.problem, self.number)
+        self._made: dict[int, Attempt] = {}
+        self._kept = self.judge.kept(self.problem, self.number)
 
     def go_on(self, strategy: Strategy, budget: Budget) -> list[Step]:
         """The next steps that are to be paid for: what is known of them from before is in the history already."""
@@ -136,9 +153,12 @@ class Conduct:
                 await self._profile(number)
         start = len(self.history)
         taken = [self._ended(start + place, step, judged) for place, step in enumerate(steps)]
-        # For a single one the viewer need not show that it might have been one of several.
-        ended = await collect(*taken) if len(taken) > 1 else [await taken[0]]
-        self.history += [each for each in ended if isinstance(each, Attempt)]
+        try:
+            # For a single one the viewer need not show that it might have been one of several.
+            ended = await collect(*taken) if len(taken) > 1 else [await taken[0]]
+        finally:  # where it is cancelled, some may have come
+            numbers = range(start, start + len(steps))
+            self.history += [self._made[number] for number in numbers if number in self._made]
         if errors := [each for each in ended if isinstance(each, Exception)]:
             raise next((each for each in errors if not isinstance(each, OutOfBudget)), errors[0])
 
@@ -147,6 +167,7 @@ class Conduct:
         try:
             async with span(f"attempt {number + 1}", type="attempt"):
                 attempt = self._known(number, step) or await self._asked(number, step)
+                self._made[number] = attempt
                 return await self._judged(number, attempt) if judged and _to_judge(attempt) else attempt
         except Exception as error:  # boundary: raised again when all have ended
             return error
@@ -156,11 +177,13 @@ class Conduct:
         with self.judge.asking():
             async with self.judge.ledger.call():
                 started = time.monotonic()
-                output = await get_model().generate(messages)
+                output, limit = await paid_answer(messages)
                 attempt = self._read(step, output, time.monotonic() - started)
                 await self._keep(number, attempt, attempt.spent)
         if attempt.refusal:
             transcript().info(f"**refused**: {attempt.refusal}", source="kernelgauge")
+        if limit is not None:
+            raise limit
         return attempt
 
     def _read(self, step: Step, output: ModelOutput, seconds: float) -> Attempt:
@@ -201,6 +224,7 @@ class Conduct:
         return changed
 
     async def _keep(self, number: int, attempt: Attempt, cost: Spent) -> None:
+        self._made[number] = attempt
         # Whatever ends the sample now, the answer has been paid for.
         with anyio.CancelScope(shield=True):
             await on_disk(self.judge.ledger.keep, self.problem, self.number, number, attempt, cost)
@@ -218,18 +242,23 @@ class Conduct:
         messages[0].metadata = {**(self._first.metadata or {}), **asked}
         return [*self._before, *messages]
 
-    def end(self, strategy: Strategy) -> TaskState:
-        """The state with the attempt that is the answer: its conversation, its output, and all attempts in short."""
+    def end(self, strategy: Strategy, cut_short: bool = False) -> TaskState:
+        """The state with the attempt that is the answer: its conversation, its output, and all attempts in short.
+
+        Args:
+            cut_short: whether a limit has ended it: where there is no candidate yet, none was missed.
+        """
         chosen = strategy.choose(self.history)
         attempt, state = self.history[chosen], self.state
-        state.messages = self._messages(chosen, attempt.step)
         state.output = ModelOutput.from_content(
             str(state.model), attempt.answer, stop_reason="max_tokens" if attempt.cut_off else "stop"
         )
-        state.messages.append(state.output.message)
+        state.store.set(UNANSWERED, cut_short and all(each.source is None for each in self.history))
         state.store.set(CHOSEN, sum(each.evaluation is not None for each in self.history) > 1)
         state.store.set(ATTEMPTS, [in_short(each) for each in self.history])
         state.store.set("spent", total(self.history).model_dump(mode="json"))
+        # Last, for it fails where Inspect limits the messages of a sample.
+        state.messages = [*self._messages(chosen, attempt.step), state.output.message]
         return state
 
 
@@ -248,11 +277,15 @@ def in_short(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def restored(state: TaskState, source: str | None, verdict: Verdict) -> TaskState:
-    """A sample that the run folder holds already: nobody is asked again."""
+def restored(state: TaskState, source: str | None, verdict: Verdict, kept: Mapping[int, Attempt]) -> TaskState:
+    """A sample that the run folder holds already, with the attempts kept: nobody is asked again."""
+    attempts = [kept[number] for number in sorted(kept)]
+    state.store.set(ATTEMPTS, [in_short(each) for each in attempts])
+    state.store.set("spent", total(attempts).model_dump(mode="json"))
     reason = "" if isinstance(verdict, Evaluation) else verdict.reason
     text = f"```python\n{source}```" if source is not None else f"No candidate: {reason}"
     state.output = ModelOutput.from_content(str(state.model), text)
-    state.messages.append(state.output.message)
+    state.store.set(UNANSWERED, False)
     state.store.set("restored", True)
+    state.messages.append(state.output.message)
     return state

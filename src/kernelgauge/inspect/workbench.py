@@ -109,18 +109,22 @@ class Workbench:
     @property
     def before(self) -> Attempt | None:
         """What came next when this sample was worked on before, and was interrupted; None where nothing is known."""
-        return self.judge.ledger.kept(self.problem, self.sample).get(len(self.held.get(ATTEMPTS, [])))
+        return self.judge.kept(self.problem, self.sample).get(len(self.held.get(ATTEMPTS, [])))
 
     async def note(self, attempt: Attempt) -> None:
         """Add a call or an evaluation to what was tried and spent, and to the run folder unless that has it."""
-        before = self.before
+        before, number = self.before, len(self.held.get(ATTEMPTS, []))
         self.held.set(SPENT, (self.spent + attempt.spent).model_dump(mode="json"))
         self.held.set(ATTEMPTS, [*self.held.get(ATTEMPTS, []), in_short(attempt)])
-        if before is not None and (before.answer, before.source) == (attempt.answer, attempt.source):
+        same = before is not None and (before.answer, before.source) == (attempt.answer, attempt.source)
+        if before is not None and same and (before.evaluation or not attempt.evaluation):
             return
         ledger = self.judge.ledger
         with anyio.CancelScope(shield=True):
-            await on_disk(ledger.add, self.problem, self.sample, attempt)
+            if same:  # it was judged anew
+                await on_disk(ledger.keep, self.problem, self.sample, number, attempt, attempt.spent)
+            else:
+                await on_disk(ledger.add, self.problem, self.sample, attempt)
 
     async def evaluate(self, text: str) -> Attempt:
         """Judge a candidate that an agent has written, in or out of a code block, unless it was before.
