@@ -166,6 +166,24 @@ def test_problems_and_splits_together_are_those_in_both(problem: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"limit": 0}, {"limit": -3}, {"p": -1}, {"p": float("nan")}, {"temperature": -0.5}, {"max_regenerations": -1}],
+    ids=str,
+)
+def test_a_number_that_means_nothing_is_said_in_a_sentence(wrong: dict[str, Any]) -> None:
+    ((name, value),) = wrong.items()
+    with pytest.raises(Exception, match=f"^{name} is {value}: it is a number") as raised:
+        kernelbench(**{**OWN, "problems": "1/19", **wrong})
+    assert isinstance(raised.value.__cause__, UsageError), "Inspect prints it without a traceback"
+
+
+def test_no_problem_in_both_is_said_in_a_sentence() -> None:
+    with pytest.raises(Exception, match="there are no such problems") as raised:
+        kernelbench(**{**OWN, "problems": "1/19", "splits": "level_2"})
+    assert isinstance(raised.value.__cause__, UsageError)
+
+
 # ---------------------------------------------------------------- what models are told
 
 

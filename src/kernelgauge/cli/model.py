@@ -117,8 +117,6 @@ def judge_model(
     generating = _generating(generate)
     made = _rightly(kernelbench, **task, out=str(out))
     keys = [str(sample.id) for sample in made.dataset]
-    if not keys:
-        raise UsageError("there are no such problems")
     judge = judge_of(Setting.model_validate(made.dataset[0].metadata["setting"]))
     judge.samples, judge.command = samples, command_line()
     judge.temperature, judge.options = task.get("temperature"), deciding(GenerateConfig.model_validate(generating))
