@@ -369,6 +369,18 @@ def test_verbose_shows_every_sample(tmp_path: Path, problem: str, quick: str) ->
         assert ("(30 in all)" in (score.explanation or "")) is not verbose
 
 
+def test_the_command_passes_on_the_build_folder_and_how_much_is_shown(
+    tmp_path: Path, problem: str, quick: str
+) -> None:
+    path = lines(tmp_path / "a.jsonl", {(problem, 0): fenced(RIGHT)})
+    said = ["--untimed", "--verbose", "--build-dir", str(tmp_path / "builds")]
+    done = command_here(*run_arguments(tmp_path / "run", path, problem, quick, *said))
+    assert done.returncode == 0, done.stderr
+    (log,) = (read_eval_log(str(path)) for path in (tmp_path / "run" / "inspect").iterdir())
+    told = log.eval.task_args
+    assert (told["verbose"], told["build_dir"]) == (True, str(tmp_path / "builds"))
+
+
 def test_a_suite_is_asked_whole_and_by_its_own_levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KERNELGAUGE_SUITES", str(tmp_path / "suites"))
     folder = tmp_path / "own"

@@ -65,6 +65,12 @@ GenerateOptions = Annotated[
 ]
 Threshold = Annotated[float, typer.Option("--p", min=0.0, help="With --model: the p of the headline fast_p.")]
 Untimed = Annotated[bool, typer.Option("--untimed", help="With --model: check candidates, and time none.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="With --model: Inspect's log explains with build logs and all samples.")
+]
+BuildFolder = Annotated[
+    Path | None, typer.Option("--build-dir", help="With --model: folder of the build cache; default: the usual one.")
+]
 Cached = Annotated[bool, typer.Option("--cache", help="With --model: reuse its answers to the same prompts.")]
 
 _KS = (1, 2, 5, 10, 20, 50, 100)
