@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,7 @@ from asking import (
     scripted,
 )
 from factories import REFERENCE
+from inspect_ai import eval
 from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.model import ChatMessage
 
@@ -36,6 +38,7 @@ from kernelgauge.errors import UsageError
 from kernelgauge.inspect.task import budget_of, kernelbench, named
 from kernelgauge.problems.importing.importer import import_suite
 from kernelgauge.schema import Budget
+from kernelgauge.secrets import arguments_without, command_without
 from kernelgauge.store.run import Run
 
 RELU = """import torch
@@ -163,6 +166,24 @@ def test_problems_and_splits_together_are_those_in_both(problem: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"limit": 0}, {"limit": -3}, {"p": -1}, {"p": float("nan")}, {"temperature": -0.5}, {"max_regenerations": -1}],
+    ids=str,
+)
+def test_a_number_that_means_nothing_is_said_in_a_sentence(wrong: dict[str, Any]) -> None:
+    ((name, value),) = wrong.items()
+    with pytest.raises(Exception, match=f"^{name} is {value}: it is a number") as raised:
+        kernelbench(**{**OWN, "problems": "1/19", **wrong})
+    assert isinstance(raised.value.__cause__, UsageError), "Inspect prints it without a traceback"
+
+
+def test_no_problem_in_both_is_said_in_a_sentence() -> None:
+    with pytest.raises(Exception, match="there are no such problems") as raised:
+        kernelbench(**{**OWN, "problems": "1/19", "splits": "level_2"})
+    assert isinstance(raised.value.__cause__, UsageError)
+
+
 # ---------------------------------------------------------------- what models are told
 
 
@@ -238,6 +259,80 @@ def test_options_of_inspect_reach_the_model_and_the_header(tmp_path: Path, probl
         assert not (tmp_path / "other").exists()
 
 
+def test_the_header_says_how_inspect_was_told_to_ask(tmp_path: Path, problem: str, quick: str) -> None:
+    out = tmp_path / "run"
+    said = ["--temperature", "0.9", "--max-tokens", "500", "--epochs", "2", "--timeout", "60", "-T", f"out={out}"]
+    key = ["-M", "api_key=hidden", "--extra-headers", '{"X-Mine": "hidden"}']
+    assert by_inspect(tmp_path, problem, quick, *said, *key).status == "success"
+    header = Run.read(out).header
+    told = header.generation
+    assert told is not None and (told.temperature, told.options, header.samples) == (0.9, {"max_tokens": 500}, 2)
+    assert told.model_args == {"path": str(tmp_path / "answers.jsonl")}
+    assert header.command.startswith("inspect eval kernelgauge/kernelbench --model kernelgauge/replay -M path=")
+    assert "--epochs 2" in header.command and "hidden" not in (out / "run.json").read_text()
+
+
+def test_a_run_goes_on_only_as_inspect_asked_before(tmp_path: Path, problem: str, quick: str) -> None:
+    out, answers = tmp_path / "run", lines(tmp_path / "a.jsonl", {(problem, n): fenced(RIGHT) for n in range(3)})
+    given = {"device": "cpu", "sizes": "small", "protocol": quick, "backend": "torch", "measure_performance": False}
+
+    def log(path: str = answers, epochs: int = 1, **asked: Any) -> EvalLog:
+        close_judges()
+        made = kernelbench(problems=problem, out=str(out), **given)  # type: ignore[arg-type]
+        options = {"log_dir": str(tmp_path / "logs"), "display": "none", "log_level": "error", **asked}
+        (done,) = eval(made, model="kernelgauge/replay", model_args={"path": path}, epochs=epochs, **options)
+        return done
+
+    def complaint(done: EvalLog) -> str:
+        assert done.samples and done.samples[0].error is not None
+        return done.samples[0].error.message
+
+    assert log(temperature=0.9).status == "success"
+    assert log(temperature=0.9, epochs=3, max_retries=1).status == "success"
+    assert Run.read(out).header.samples == 3
+    assert "temperature 0.9, not 0.0" in complaint(log())
+    assert "with options {}, not {'max_tokens': 500}" in complaint(log(temperature=0.9, max_tokens=500))
+    other = lines(tmp_path / "b.jsonl", {(problem, 0): fenced(WRONG)})
+    assert "with model_args" in complaint(log(other, temperature=0.9))
+
+
+def test_a_run_goes_on_only_with_the_same_model_arguments(tmp_path: Path, problem: str, quick: str) -> None:
+    out = tmp_path / "run"
+    paths = [lines(tmp_path / name, {(problem, 0): fenced(RIGHT)}) for name in ("a.jsonl", "b.jsonl")]
+    first, second = (run_arguments(out, path, problem, quick, "--untimed") for path in paths)
+    assert command_here(*first).returncode == 0
+    refused = command_here(*second)
+    assert refused.returncode != 0 and "with model_args" in refused.stderr and "Traceback" not in refused.stderr
+    header = json.loads((out / "run.json").read_text())
+    assert header["generation"].pop("model_args") == {"path": paths[0]}
+    (out / "run.json").write_text(json.dumps(header))
+    assert command_here(*second).returncode == 0, "a folder from before they were kept goes on"
+    assert "with model_args" in command_here(*first).stderr
+
+
+def test_no_key_of_a_model_is_kept() -> None:
+    given = {
+        "path": "a.jsonl",
+        "max_tokens": 9,
+        "tokenizer": "own",
+        "base_url": "https://me:hidden@host/v1",
+        "api_key": "hidden",
+        "aws_access_key_id": "hidden",
+        "default_headers": {"X": "hidden"},
+        "client": {"timeout": 5, "auth": "hidden", "list": ("a", 1)},
+        "outputs": lambda: None,
+    }
+    assert arguments_without(given) == {
+        "path": "a.jsonl",
+        "max_tokens": 9,
+        "tokenizer": "own",
+        "base_url": "https://...@host/v1",
+        "client": {"timeout": 5, "list": ["a", 1]},
+    }
+    words = ["inspect", "-M", "api_key=hidden", "--extra-body=hidden", "--extra-headers", "hidden a", "--epochs", "2"]
+    assert command_without(words) == "inspect -M api_key=... --extra-body=... --extra-headers ... --epochs 2"
+
+
 def test_equal_questions_at_temperature_0_are_warned_of() -> None:
     for strategy, samples, count in (("sample", 10, 10), ("sample,attempts=4", 2, 8), ("evolve,islands=3", 1, 3)):
         said = _much_the_same("openai/gpt", samples, strategy, 0.0)
@@ -272,6 +367,18 @@ def test_verbose_shows_every_sample(tmp_path: Path, problem: str, quick: str) ->
         (shown,) = re.findall(r"reference \(ms\): (.*)", score.explanation or "")
         assert len(shown.partition(" ... ")[0].split()) == count
         assert ("(30 in all)" in (score.explanation or "")) is not verbose
+
+
+def test_the_command_passes_on_the_build_folder_and_how_much_is_shown(
+    tmp_path: Path, problem: str, quick: str
+) -> None:
+    path = lines(tmp_path / "a.jsonl", {(problem, 0): fenced(RIGHT)})
+    said = ["--untimed", "--verbose", "--build-dir", str(tmp_path / "builds")]
+    done = command_here(*run_arguments(tmp_path / "run", path, problem, quick, *said))
+    assert done.returncode == 0, done.stderr
+    (log,) = (read_eval_log(str(path)) for path in (tmp_path / "run" / "inspect").iterdir())
+    told = log.eval.task_args
+    assert (told["verbose"], told["build_dir"]) == (True, str(tmp_path / "builds"))
 
 
 def test_a_suite_is_asked_whole_and_by_its_own_levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

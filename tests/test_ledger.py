@@ -15,10 +15,14 @@ PROBLEM = Problem(key="1/1", name="any", source="any")
 
 
 class Run:
-    """So many that want to call at once, each call of ten tokens open until it is told to end."""
+    """So many that want to call at once, each call of ten tokens open until it is told to end.
 
-    def __init__(self, tokens: int):
-        self.ledger = Ledger(tokens=tokens)
+    Args:
+        free: how many of the first calls end at once and cost nothing, as answers from a cache do.
+    """
+
+    def __init__(self, tokens: int, free: int = 0):
+        self.ledger, self.free = Ledger(tokens=tokens), free
         self.begun, self.refused, self.looked = 0, 0, 0
         self.ends = anyio.Event()
         begin = self.ledger._begin
@@ -33,8 +37,10 @@ class Run:
         try:
             async with self.ledger.call():
                 self.begun += 1
-                await self.ends.wait()
-                cost = Spent(calls=1, tokens_read=10)
+                free = self.begun <= self.free
+                if not free:
+                    await self.ends.wait()
+                cost = Spent(calls=1, tokens_read=0 if free else 10)
                 self.ledger.keep(PROBLEM, 0, self.begun, Attempt(answer="", spent=cost), cost)
         except OutOfBudget:
             self.refused += 1
@@ -52,6 +58,21 @@ def test_who_waits_looks_again_only_when_something_has_changed() -> None:
         assert (run.begun, run.refused) == (100, 200)
 
     anyio.run(main)
+
+
+def test_a_call_that_was_free_does_not_say_what_one_costs() -> None:
+    async def main(free: int) -> None:
+        run = Run(tokens=40, free=free)
+        async with anyio.create_task_group() as group:
+            for _ in range(50):
+                group.start_soon(run.ask)
+            await anyio.sleep(0.1)
+            run.ends.set()
+        assert run.ledger.spent.tokens == 40
+        assert (run.begun, run.refused) == (free + 4, 46 - free)
+
+    for free in (0, 1, 3):
+        anyio.run(main, free)
 
 
 def test_who_gives_up_waiting_keeps_nobody_else_from_asking() -> None:

@@ -65,6 +65,12 @@ GenerateOptions = Annotated[
 ]
 Threshold = Annotated[float, typer.Option("--p", min=0.0, help="With --model: the p of the headline fast_p.")]
 Untimed = Annotated[bool, typer.Option("--untimed", help="With --model: check candidates, and time none.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="With --model: Inspect's log explains with build logs and all samples.")
+]
+BuildFolder = Annotated[
+    Path | None, typer.Option("--build-dir", help="With --model: folder of the build cache; default: the usual one.")
+]
 Cached = Annotated[bool, typer.Option("--cache", help="With --model: reuse its answers to the same prompts.")]
 
 _KS = (1, 2, 5, 10, 20, 50, 100)
@@ -77,8 +83,6 @@ _REFUSED = {
     "extra_headers": "they may hold a key, and the command is kept in the run folder",
     "extra_body": "it may hold a key, and the command is kept in the run folder",
 }
-# How calls are made, and not what is answered.
-_OF_THE_CALL = ("max_retries", "timeout", "attempt_timeout", "stream_idle_timeout", "adaptive_connections", "batch")
 
 
 def judge_model(
@@ -105,10 +109,11 @@ def judge_model(
     """
     try:
         from inspect_ai import Epochs, eval
-        from inspect_ai.model import get_model
+        from inspect_ai.model import GenerateConfig, get_model
     except ImportError:
         raise UsageError("asking a model needs Inspect: pip install 'kernelgauge[inspect]'") from None
     from kernelgauge.cli.progress import RunProgress
+    from kernelgauge.inspect.active import arguments_of, deciding
     from kernelgauge.inspect.judge import judge_of
     from kernelgauge.inspect.ledger import UNPRICED
     from kernelgauge.inspect.prices import price_known, use_prices
@@ -118,14 +123,13 @@ def judge_model(
     generating = _generating(generate)
     made = _rightly(kernelbench, **task, out=str(out))
     keys = [str(sample.id) for sample in made.dataset]
-    if not keys:
-        raise UsageError("there are no such problems")
     judge = judge_of(Setting.model_validate(made.dataset[0].metadata["setting"]))
     judge.samples, judge.command = samples, command_line()
-    judge.options = {name: value for name, value in generating.items() if name not in _OF_THE_CALL}
+    judge.temperature, judge.options = task.get("temperature"), deciding(GenerateConfig.model_validate(generating))
     asked = _rightly(
         get_model, model, **_options(arguments, "--model-arg")
     )  # a wrong name or a missing key must not leave a folder
+    judge.model_args = arguments_of(asked)
     if prices is not None:
         use_prices(prices, model)
     if said := _much_the_same(model, samples, str(task.get("strategy", "sample")), task.get("temperature")):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
@@ -13,13 +11,11 @@ import typer
 
 from kernelgauge.errors import ProblemError, UsageError
 from kernelgauge.schema import Sizes, suite_of
+from kernelgauge.secrets import command_without
 
 if TYPE_CHECKING:
     from kernelgauge.config import Protocol
     from kernelgauge.schema import RuleSetName
-
-_KEY = re.compile(r"(?P<name>\b\w*(?:key|token|secret|password))=.+", re.IGNORECASE | re.DOTALL)
-_PASSWORD_IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+@")
 
 
 class SizesOption(StrEnum):
@@ -192,8 +188,7 @@ def chosen_rules(
 
 def command_line() -> str:
     """The command under way, as a shell would take it again; a key that was given for a model is left out."""
-    shown = [_PASSWORD_IN_ADDRESS.sub("...@", _KEY.sub(r"\g<name>=...", word)) for word in sys.argv[1:]]
-    return shlex.join(["kernelgauge", *shown])
+    return command_without(["kernelgauge", *sys.argv[1:]])
 
 
 def chosen_gpu_memory(gpu_memory: float | None, device: str) -> float | None:

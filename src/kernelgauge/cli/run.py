@@ -14,6 +14,7 @@ from kernelgauge.cli.model import (
     BudgetOfSample,
     BudgetTokens,
     BudgetUsd,
+    BuildFolder,
     Cached,
     Connections,
     GenerateOptions,
@@ -26,6 +27,7 @@ from kernelgauge.cli.model import (
     Temperature,
     Threshold,
     Untimed,
+    Verbose,
     judge_model,
 )
 from kernelgauge.cli.options import (
@@ -202,6 +204,8 @@ def run(
     prices: Prices = None,
     p: Threshold = 1.0,
     untimed: Untimed = False,
+    verbose: Verbose = False,
+    build_dir: BuildFolder = None,
 ) -> None:
     """Judge a contestant on a part of the suite and keep every record. Ctrl-C loses nothing that was finished."""
     if (contestant is None) == (model is None):
@@ -213,7 +217,7 @@ def run(
         task = {
             **({"splits": splits} if level is not None else {}),
             **{name: count for name, count in counts.items() if count is not None},
-            **{"p": p, "measure_performance": not untimed},
+            **{"p": p, "measure_performance": not untimed, "verbose": verbose},
             **{"problems": parse_names(problems), "suite": suite, "limit": limit, "backend": backend},
             **{"sizes": sizes.value if sizes else None, "device": where, "protocol": protocol},
             **{"math": math.value if math else None, "precision": precision.value if precision else "fp32"},
@@ -228,6 +232,7 @@ def run(
             **{"strategy": strategy, "budget": budget, "budget_tokens": budget_tokens, "budget_usd": budget_usd},
             **{
                 "templates": str(templates) if templates else None,
+                "build_dir": str(build_dir) if build_dir else None,
                 "gpu_memory_gb": chosen_gpu_memory(gpu_memory, where),
             },
         }

@@ -64,6 +64,10 @@ class Judge:
         """The command that asked for them, if one did."""
         self.options: dict[str, Any] = {}
         """How models are to answer besides what the task says, see `schema.Generation.options`."""
+        self.temperature: float | None = None
+        """That which models are asked at; None: the task's own."""
+        self.model_args: dict[str, Any] | None = None
+        """What the model was made with, see `schema.Generation.model_args`."""
         self.ledger = Ledger(setting.budget_tokens, setting.budget_usd)
         self._header: RunHeader | None = None
         self._run: Run | None = None
@@ -93,9 +97,11 @@ class Judge:
             if self.setting.out is not None and self._header is not None:
                 found_out = {"contestant": contestant, "samples": self.samples, "command": self.command}
                 header = self._header.model_copy(update=found_out)
-                if header.generation is not None and self.options:
-                    told = header.generation.model_copy(update={"options": self.options})
-                    header = header.model_copy(update={"generation": told})
+                if header.generation is not None:
+                    told: dict[str, Any] = {"options": self.options, "model_args": self.model_args}
+                    if self.temperature is not None:
+                        told["temperature"] = self.temperature
+                    header = header.model_copy(update={"generation": header.generation.model_copy(update=told)})
                 if self._run is None:
                     self._run = self._opened(header)
                 elif header != self._run.header:

@@ -158,15 +158,17 @@ class Ledger:
         """Whether one more call fits beside those under way, each as expensive as the most expensive so far."""
         if not self._limits or self._under_way == 0:
             return True
-        if not self._largest:
-            return False  # the first call says what one costs
+        if len(self._largest) < len(self._limits):
+            return False  # the first call that costs something says what one costs
         count = self._under_way + 1
         return all(self._of(self.spent, n) + count * self._largest[n] <= limit for n, limit in self._limits.items())
 
     def _count(self, spent: Spent) -> None:
         self.spent += spent
         for name in self._limits:
-            self._largest[name] = max(self._largest.get(name, 0.0), self._of(spent, name))
+            # What was free (an answer from a cache, a provider without usage) does not say what the next one costs.
+            if (cost := self._of(spent, name)) > 0:
+                self._largest[name] = max(self._largest.get(name, 0.0), cost)
 
     def _of(self, spent: Spent, name: str) -> float:
         found = getattr(spent, name)

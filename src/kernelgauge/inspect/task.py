@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,7 @@ def benchmark(
     **judging: Any,
 ) -> Task:
     """The task behind `kernelbench`, whose arguments it takes. Raises UsageError for a wrong one."""
+    _check_numbers(limit, p, temperature, max_regenerations)
     where = device_of(device)
     given: dict[str, Any] = {name: None if isinstance(value, _Usual) else value for name, value in judging.items()}
     setting = Setting(device=where, sizes=sizes_of(sizes, where), **given)
@@ -159,6 +161,8 @@ def benchmark(
     if reason := backend_named(asked.backend).missing(where):
         raise BackendMissing(reason)
     chosen = [setting.problem(name) for name in named(splits, suite, problems)[:limit]]
+    if not chosen:
+        raise UsageError("there are no such problems")
     again = max_regenerations if check_kernel else 0
     as_agent = strategy == REACT
     each = budget_of_agent(budget_of(budget)) if as_agent else budget_of(budget)
@@ -183,6 +187,17 @@ def benchmark(
         ),
         version=__version__,
     )
+
+
+def _check_numbers(limit: int | None, p: float, temperature: float, regenerations: int) -> None:
+    """Raises UsageError for one that means nothing."""
+    if limit is not None and not (isinstance(limit, int) and limit >= 1):
+        raise UsageError(f"limit is {limit!r}: it is a number of problems, and at least 1")
+    if not (isinstance(regenerations, int) and regenerations >= 0):
+        raise UsageError(f"max_regenerations is {regenerations!r}: it is a number of tries, and at least 0")
+    for name, value in (("p", p), ("temperature", temperature)):
+        if not (isinstance(value, int | float) and 0 <= value < math.inf):
+            raise UsageError(f"{name} is {value!r}: it is a number, and at least 0")
 
 
 def named(splits: str | Sequence[str], suite: str | None, problems: str | Sequence[str] | None) -> list[str]:

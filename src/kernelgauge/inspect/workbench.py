@@ -18,6 +18,7 @@ from inspect_ai.util import Store, store
 
 from kernelgauge.generation.extraction import extract
 from kernelgauge.generation.prompts.prompt import Templates
+from kernelgauge.inspect.active import tell
 from kernelgauge.inspect.cost import limit_reached
 from kernelgauge.inspect.judge import Judge, judge_of
 from kernelgauge.inspect.scorer import CHOSEN, cut_off, verdict_of
@@ -40,10 +41,11 @@ SUBMIT = "submit"
 
 @solver
 def at_hand(templates: str | None = None, budget: dict[str, Any] | None = None) -> Solver:
-    """Makes the tools of `inspect.tools` work in whatever solver comes after it."""
+    """Makes the tools of `inspect.tools` work in whatever solver comes after it, and the run's header true."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         said = {name: state.metadata[name] for name in ("setting", "problem")}
+        tell(judge_of(Setting.model_validate(said["setting"])), state)
         who = {"sample": state.epoch - 1, "contestant": str(state.model)}
         state.store.set(_HERE, {**said, **who, "templates": templates, "budget": budget or {}})
         return state

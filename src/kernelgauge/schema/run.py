@@ -54,6 +54,8 @@ class Generation(Record):
     temperature: float | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     """What else decides a model's answers, such as `max_tokens` and `reasoning_effort`; by Inspect's names."""
+    model_args: dict[str, Any] | None = None
+    """What the model was made with (`-M`, and its address), without keys; None in runs from before it was kept."""
     max_regenerations: int
     """How often an answer that was refused before any evaluation could be given anew; 0: none was refused."""
     prompt_digest: str

@@ -119,8 +119,9 @@ class Run:
 
     def extend(self, asked: RunHeader) -> None:
         """Go on with the same question and more problems or samples. Raises StoreError if it is another question."""
+        known = _with_model_args(self.header, asked)
         for field in SAME_ON_RESUME:
-            ours, theirs = getattr(self.header, field), getattr(asked, field)
+            ours, theirs = getattr(known, field), getattr(asked, field)
             if ours != theirs:
                 if isinstance(ours, Record) and isinstance(theirs, Record):
                     field = next(name for name, value in ours if getattr(theirs, name) != value)
@@ -128,7 +129,7 @@ class Run:
                 raise StoreError(f"{self.path} is a run with {field} {ours!r}, not {theirs!r}; choose another folder")
         problems = tuple(dict.fromkeys((*self.header.problems, *asked.problems)))
         samples = max(self.header.samples, asked.samples)
-        grown = self.header.model_copy(update={"problems": problems, "samples": samples})
+        grown = known.model_copy(update={"problems": problems, "samples": samples})
         if grown != self.header:
             _write_header(self.path, grown)
             self.header = grown
@@ -273,6 +274,14 @@ def _locked(path: Path) -> Iterator[FolderLock]:
 
 def _decoded(journal: Journal, kind: type[R]) -> list[R]:
     return [codec.decode(text, kind, f"{journal.path}, line {number}") for number, text in journal.lines()]
+
+
+def _with_model_args(header: RunHeader, asked: RunHeader) -> RunHeader:
+    """A header from before the model's arguments were kept goes on with those that it is given now."""
+    if header.generation is None or asked.generation is None or header.generation.model_args is not None:
+        return header
+    told = header.generation.model_copy(update={"model_args": asked.generation.model_args})
+    return header.model_copy(update={"generation": told})
 
 
 def _check_empty(path: Path) -> None:
