@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 from browser import BROWSER, Browser
@@ -768,6 +768,49 @@ def test_the_form_takes_text_and_files_and_says_what_is_wrong(web: Web) -> None:
     lines = "x=1\r\n" * (64 * 1024 // 4)  # with one byte at the end of a line it has as many as are allowed
     assert web.form({**right, "source": lines})[0] == 303
     assert web.form({**right, "source": lines + "x"})[0] == 422
+
+
+@pytest.mark.parametrize("path", ["/submit", "/submissions/1"])
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=b"])
+@pytest.mark.parametrize("charset", ["punycode", "idna", '"Punycode"', "unicode_escape", "latin-1", "none-such", ""])
+def test_no_form_chooses_the_codec_that_it_is_read_with(web: Web, path: str, kind: str, charset: str) -> None:
+    """Such as take seconds for what may be sent, on the loop that answers everybody, or fail on it."""
+    web.hand_in(b"x = 1\n")
+    body = b'--b\r\nContent-Disposition: form-data; name="token"\r\n\r\n' + b"\\ud800" * 4000 + b"\r\n--b--\r\n"
+    for spelled in ("charset", "CharSet "):
+        status, _, page = web.ask("POST", path, body, {"content-type": f"{kind}; {spelled}={charset}"})
+        assert status == 415 and b"names another charset" in page
+
+
+@pytest.mark.parametrize("named", ["", "; charset=utf-8", '; charset="UTF-8"'])
+def test_forms_in_utf8_are_read_whether_they_say_so_or_not(web: Web, named: str) -> None:
+    fields = {"token": web.token, "problem": "1/19", "source": "x = 'ä→'\n"}
+    kinds = {"content-type": f"application/x-www-form-urlencoded{named}"}
+    assert web.ask("POST", "/submit", urlencode(fields), kinds)[0] == 303
+    assert web.ask("POST", "/submissions/1", urlencode({"token": web.token}), kinds)[0] == 200
+    found = Submissions(web.engine).get(1)
+    assert found is not None and found.source == "x = 'ä→'\n"
+
+
+def test_what_a_part_of_a_form_says_of_its_charset_changes_nothing(web: Web) -> None:
+    fields = {"token": web.token, "problem": "1/19", "_charset_": "punycode", "source": "x = 'ä→'\n"}
+    head = '--b\r\nContent-Disposition: form-data; name="{}"; charset=punycode\r\n'
+    head += "Content-Type: text/plain; charset=punycode\r\n\r\n{}\r\n"
+    body = "".join(head.format(name, value) for name, value in fields.items()) + "--b--\r\n"
+    assert web.ask("POST", "/submit", body.encode(), {"content-type": "multipart/form-data; boundary=b"})[0] == 303
+    found = Submissions(web.engine).get(1)
+    assert found is not None and found.source == "x = 'ä→'\n"
+
+
+def test_what_a_form_cannot_be_decoded_to_is_a_sentence(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def undecodable(*_: Any, **__: Any) -> None:
+        raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid")
+
+    web.hand_in(b"x = 1\n")
+    monkeypatch.setattr("starlette.requests.Request._get_form", undecodable)
+    for path in ("/submit", "/submissions/1"):
+        status, _, page = web.ask("POST", path, "token=x", {"content-type": "application/x-www-form-urlencoded"})
+        assert status == 422 and b"not text in UTF-8" in page
 
 
 @needs_browser
