@@ -240,6 +240,22 @@ def test_what_waits_again_counts_like_what_is_new(engine: Engine) -> None:
         desk.hand_in(ann, "1/19", "x = 1\n")
 
 
+def test_a_repeat_needs_no_room(engine: Engine) -> None:
+    """The client lost the answer, and asks again."""
+    desk = Submissions(engine, Allowance(per_hour=1, waiting=1))
+    ann, bob = an_account(engine), an_account(engine, "bob")
+    assert desk.hand_in(ann, "1/19", "x = 1\n") == (1, True)
+    assert desk.hand_in(ann, "1/19", "x = 1\n") == (1, False)
+    assert desk.hand_in(bob, "1/19", "x = 2\n") == (2, True)
+    assert desk.hand_in(bob, "1/19", "x = 1\n") == (1, False)
+    for problem, source, backend in (("1/19", "x = 3\n", ""), ("1/20", "x = 1\n", ""), ("1/19", "x = 1\n", "triton")):
+        with pytest.raises(TooMany, match="within an hour"):
+            desk.hand_in(ann, problem, source, backend)
+    announce(engine, Setting(device="cpu", sizes="full", protocol=load_protocol("strict"), jobs=1))
+    with pytest.raises(TooMany, match="within an hour"):  # it would be judged anew
+        desk.hand_in(ann, "1/19", "x = 1\n")
+
+
 def test_under_another_setting_a_kernel_is_judged_anew(engine: Engine) -> None:
     desk, ann, strict = Submissions(engine), an_account(engine), load_protocol("strict")
     for sizes in ("full", "medium"):
