@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -784,6 +785,26 @@ def test_the_form_takes_text_and_files_and_says_what_is_wrong(web: Web) -> None:
     lines = "x=1\r\n" * (64 * 1024 // 4)  # with one byte at the end of a line it has as many as are allowed
     assert web.form({**right, "source": lines})[0] == 303
     assert web.form({**right, "source": lines + "x"})[0] == 422
+
+
+def test_what_was_written_stays_in_the_form_after_a_complaint(web: Web) -> None:
+    """As it was, whatever it holds: a new line at the start too, which a page's reader drops once."""
+    written = {"token": "kg_no", "problem": "1/19", "backend": "triton", "source": f"\n# {EVIL}</textarea>\nx = 1\n"}
+    status, _, page = web.form(written)
+    found = re.search(r"<textarea[^>]*>\n(.*?)</textarea>", page, re.DOTALL)
+    assert status == 401 and found is not None and unescape(found[1]) == written["source"]
+    assert "<option selected>triton</option>" in page and page.count(" selected") == 1
+    assert "<img" not in page and page.count("<script") == 1 and "kg_no" not in page
+    hostile = web.form({**written, "backend": EVIL})[2]
+    assert "<img" not in hostile and " selected" not in hostile
+
+
+def test_what_is_too_large_is_a_page_to_a_browser(web: Web) -> None:
+    status, headers, page = web.form({"token": web.token, "problem": "1/19"}, ("large.py", b"x" * 200_000))
+    assert status == 413 and headers["content-type"].startswith("text/html")
+    assert "bytes are too many" in page and "default-src 'none'" in headers["content-security-policy"]
+    status, answer = web.hand_in(b"x" * 200_000)
+    assert status == 413 and "bytes are too many" in answer["error"]
 
 
 @pytest.mark.parametrize("path", ["/submit", "/submissions/1"])

@@ -77,7 +77,7 @@ def application(
     ]
     guards = [
         Middleware(Guarded),
-        Middleware(LimitedBody, most_bytes=2 * desk.allowance.source_bytes + _FORM_BYTES),
+        Middleware(LimitedBody, most_bytes=2 * desk.allowance.source_bytes + _FORM_BYTES, answer=_answer),
     ]
     handlers: Mapping[Any, Any] = {HTTPException: _failed, UsageError: _failed, TooMany: _failed, Exception: _broken}
     return Starlette(routes=routes, middleware=guards, exception_handlers=handlers)
@@ -119,7 +119,7 @@ class Desk:
 
     def form(self, request: Request) -> Response:
         """The form for a candidate."""
-        return self._form(request.query_params.get("problem", "")[:160])
+        return self._form({"problem": request.query_params.get("problem", "")})
 
     async def handed_in(self, request: Request) -> Response:
         """What the form sent."""
@@ -137,8 +137,7 @@ class Desk:
                 self._hand_in, account, fields.get("problem", ""), fields.get("backend", ""), content
             )
         except (UsageError, TooMany, HTTPException) as error:
-            problem = fields.get("problem", "")[:160]
-            return await run_in_threadpool(self._form, problem, _sentence(error), _status(error))
+            return await run_in_threadpool(self._form, fields, _sentence(error), _status(error))
         # Relative: a proxy may serve this below a path of its own.
         return RedirectResponse(f"submissions/{number}", status_code=303)
 
@@ -217,9 +216,12 @@ class Desk:
         found = accepted(problem, backend, content, self.allowance.source_bytes)
         return self._submissions.hand_in(account, found.problem, found.source, found.backend)
 
-    def _form(self, problem: str = "", complaint: str = "", status: int = 200) -> Response:
-        values = {"problem": problem, "complaint": complaint, "backends": registry.names()}
-        return self._html("submit.html.j2", "submit", status, allowance=self.allowance, judged=self._judged, **values)
+    def _form(self, fields: Mapping[str, str], complaint: str = "", status: int = 200) -> Response:
+        # What was written stays in the page, but never the token.
+        values = {name: fields.get(name, "") for name in ("source", "backend")}
+        values |= {"problem": fields.get("problem", "")[:160], "complaint": complaint, "judged": self._judged}
+        known = registry.names()
+        return self._html("submit.html.j2", "submit", status, allowance=self.allowance, backends=known, **values)
 
     def _html(self, template: str, path: str, status: int = 200, **values: Any) -> Response:
         return HTMLResponse(_rendered(template, path, **values), status)
