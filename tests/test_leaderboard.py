@@ -159,6 +159,14 @@ KERNEL_TEXTS = [
     ("s = 'a  b'\n", "s = 'a b'\n", False),
     ("no python at all", "no  python\nat all", True),
     ('exec("""\nif x:\n    f()\ng()""")\n', 'exec("""\nif x:\n    f()\n    g()""")\n', False),
+    ('s = """\n#define S (x) (2*x)\nint a;"""\n', 's = """\n#define S(x) (2*x)\nint a;"""\n', False),
+    ('s = """\n#define S/**/(x) x\nint a;"""\n', 's = """\n#define S(x) x\nint a;"""\n', False),
+    ('s = """\n#define S\\\\\n (x) x\nint a;"""\n', 's = """\n#define S\\\\\n(x) x\nint a;"""\n', False),
+    ('s = """\n#define S(x) x\nint a;"""\n', 's = """\n# define  S( x )  x // id\nint  a;"""\n', True),
+    ('s = """\nint f() {\n  return 1;\n}"""\n', 's = """\nint f()\n{ return 1; }\n"""\n', True),
+    ('s = """\nfor {x} in y:\n  f({x})\n  g()"""\n', 's = """\nfor {x} in y:\n  f({x})\ng()"""\n', False),
+    ('s = """\na:\n  - b: c\n  - d"""\n', 's = """\na:\n  - b: c\n    - d"""\n', False),
+    ("s = f'int a;\\n\"{x}  b\";\\n'\n", "s = f'int a;\\n\"{x} b\";\\n'\n", False),
     ("def f():\n    'int a;'\nbuild(f.__doc__)\n", "def f():\n    'int b;'\nbuild(f.__doc__)\n", False),
 ]
 
