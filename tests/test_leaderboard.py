@@ -167,6 +167,8 @@ KERNEL_TEXTS = [
     ('s = """\nfor {x} in y:\n  f({x})\n  g()"""\n', 's = """\nfor {x} in y:\n  f({x})\ng()"""\n', False),
     ('s = """\na:\n  - b: c\n  - d"""\n', 's = """\na:\n  - b: c\n    - d"""\n', False),
     ("s = f'int a;\\n\"{x}  b\";\\n'\n", "s = f'int a;\\n\"{x} b\";\\n'\n", False),
+    ("if x:\n    f()\n    g(f.__doc__)\n", "if x:\n    f()\ng(f.__doc__)\n", False),
+    ("if x:\n    f()\n    g()\n" + "x = 1\n" * 20_000, "if x:\n    f()\ng()\n" + "x = 1\n" * 20_000, False),
     ("def f():\n    'int a;'\nbuild(f.__doc__)\n", "def f():\n    'int b;'\nbuild(f.__doc__)\n", False),
 ]
 

@@ -26,13 +26,12 @@ def identity(source: str) -> str:
     """A digest that texts share which differ in comments, docstrings, layout, quotes and parentheses alone.
 
     Of Python the syntax tree; of texts of several lines in it that look like C++ or CUDA, the tokens. What is no
-    Python is taken word by word, and so is what is too large to be read in a moment or may read its own docstrings.
+    Python is taken word by word; what is too large to be read in a moment or may read its own docstrings, as it is.
     Whoever renames a variable has another kernel. Never raises, whatever the text is.
     """
     try:
-        if len(source) > _LARGEST or "__doc__" in source:
-            raise ValueError
-        plain = ast.dump(_Plain().visit(parse(source)))
+        unread = len(source) > _LARGEST or "__doc__" in source
+        plain = source if unread else ast.dump(_Plain().visit(parse(source)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         plain = " ".join(source.split())
     return hashlib.sha256(plain.encode(errors="surrogatepass")).hexdigest()
