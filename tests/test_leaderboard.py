@@ -173,7 +173,7 @@ KERNEL_TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other", "same"), KERNEL_TEXTS)
+@pytest.mark.parametrize(("one", "other", "same"), KERNEL_TEXTS, ids=range(len(KERNEL_TEXTS)))
 def test_a_kernel_is_what_it_computes_from(one: str, other: str, same: bool) -> None:
     assert (identity(one) == identity(other)) is same
 
