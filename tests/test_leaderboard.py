@@ -159,11 +159,21 @@ KERNEL_TEXTS = [
     ("s = 'a  b'\n", "s = 'a b'\n", False),
     ("no python at all", "no  python\nat all", True),
     ('exec("""\nif x:\n    f()\ng()""")\n', 'exec("""\nif x:\n    f()\n    g()""")\n', False),
+    ('s = """\n#define S (x) (2*x)\nint a;"""\n', 's = """\n#define S(x) (2*x)\nint a;"""\n', False),
+    ('s = """\n#define S/**/(x) x\nint a;"""\n', 's = """\n#define S(x) x\nint a;"""\n', False),
+    ('s = """\n#define S\\\\\n (x) x\nint a;"""\n', 's = """\n#define S\\\\\n(x) x\nint a;"""\n', False),
+    ('s = """\n#define S(x) x\nint a;"""\n', 's = """\n# define  S( x )  x // id\nint  a;"""\n', True),
+    ('s = """\nint f() {\n  return 1;\n}"""\n', 's = """\nint f()\n{ return 1; }\n"""\n', True),
+    ('s = """\nfor {x} in y:\n  f({x})\n  g()"""\n', 's = """\nfor {x} in y:\n  f({x})\ng()"""\n', False),
+    ('s = """\na:\n  - b: c\n  - d"""\n', 's = """\na:\n  - b: c\n    - d"""\n', False),
+    ("s = f'int a;\\n\"{x}  b\";\\n'\n", "s = f'int a;\\n\"{x} b\";\\n'\n", False),
+    ("if x:\n    f()\n    g(f.__doc__)\n", "if x:\n    f()\ng(f.__doc__)\n", False),
+    ("if x:\n    f()\n    g()\n" + "x = 1\n" * 20_000, "if x:\n    f()\ng()\n" + "x = 1\n" * 20_000, False),
     ("def f():\n    'int a;'\nbuild(f.__doc__)\n", "def f():\n    'int b;'\nbuild(f.__doc__)\n", False),
 ]
 
 
-@pytest.mark.parametrize(("one", "other", "same"), KERNEL_TEXTS)
+@pytest.mark.parametrize(("one", "other", "same"), KERNEL_TEXTS, ids=range(len(KERNEL_TEXTS)))
 def test_a_kernel_is_what_it_computes_from(one: str, other: str, same: bool) -> None:
     assert (identity(one) == identity(other)) is same
 

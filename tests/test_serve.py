@@ -17,9 +17,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from html import unescape
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 from browser import BROWSER, Browser
@@ -237,6 +238,22 @@ def test_what_waits_again_counts_like_what_is_new(engine: Engine) -> None:
         if _ == 0:
             assert desk.hand_in(ann, "1/19", "x = 1\n") == (1, True)
     with pytest.raises(TooMany, match="within an hour"):
+        desk.hand_in(ann, "1/19", "x = 1\n")
+
+
+def test_a_repeat_needs_no_room(engine: Engine) -> None:
+    """The client lost the answer, and asks again."""
+    desk = Submissions(engine, Allowance(per_hour=1, waiting=1))
+    ann, bob = an_account(engine), an_account(engine, "bob")
+    assert desk.hand_in(ann, "1/19", "x = 1\n") == (1, True)
+    assert desk.hand_in(ann, "1/19", "x = 1\n") == (1, False)
+    assert desk.hand_in(bob, "1/19", "x = 2\n") == (2, True)
+    assert desk.hand_in(bob, "1/19", "x = 1\n") == (1, False)
+    for problem, source, backend in (("1/19", "x = 3\n", ""), ("1/20", "x = 1\n", ""), ("1/19", "x = 1\n", "triton")):
+        with pytest.raises(TooMany, match="within an hour"):
+            desk.hand_in(ann, problem, source, backend)
+    announce(engine, Setting(device="cpu", sizes="full", protocol=load_protocol("strict"), jobs=1))
+    with pytest.raises(TooMany, match="within an hour"):  # it would be judged anew
         desk.hand_in(ann, "1/19", "x = 1\n")
 
 
@@ -768,6 +785,69 @@ def test_the_form_takes_text_and_files_and_says_what_is_wrong(web: Web) -> None:
     lines = "x=1\r\n" * (64 * 1024 // 4)  # with one byte at the end of a line it has as many as are allowed
     assert web.form({**right, "source": lines})[0] == 303
     assert web.form({**right, "source": lines + "x"})[0] == 422
+
+
+def test_what_was_written_stays_in_the_form_after_a_complaint(web: Web) -> None:
+    """As it was, whatever it holds: a new line at the start too, which a page's reader drops once."""
+    written = {"token": "kg_no", "problem": "1/19", "backend": "triton", "source": f"\n# {EVIL}</textarea>\nx = 1\n"}
+    status, _, page = web.form(written)
+    found = re.search(r"<textarea[^>]*>\n(.*?)</textarea>", page, re.DOTALL)
+    assert status == 401 and found is not None and unescape(found[1]) == written["source"]
+    assert "<option selected>triton</option>" in page and page.count(" selected") == 1
+    assert "<img" not in page and page.count("<script") == 1 and "kg_no" not in page
+    hostile = web.form({**written, "backend": EVIL})[2]
+    assert "<img" not in hostile and " selected" not in hostile
+
+
+def test_what_is_too_large_is_a_page_to_a_browser(web: Web) -> None:
+    status, headers, page = web.form({"token": web.token, "problem": "1/19"}, ("large.py", b"x" * 200_000))
+    assert status == 413 and headers["content-type"].startswith("text/html")
+    assert "bytes are too many" in page and "default-src 'none'" in headers["content-security-policy"]
+    status, answer = web.hand_in(b"x" * 200_000)
+    assert status == 413 and "bytes are too many" in answer["error"]
+
+
+@pytest.mark.parametrize("path", ["/submit", "/submissions/1"])
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=b"])
+@pytest.mark.parametrize("charset", ["punycode", "idna", '"Punycode"', "unicode_escape", "latin-1", "none-such", ""])
+def test_no_form_chooses_the_codec_that_it_is_read_with(web: Web, path: str, kind: str, charset: str) -> None:
+    """Such as take seconds for what may be sent, on the loop that answers everybody, or fail on it."""
+    web.hand_in(b"x = 1\n")
+    body = b'--b\r\nContent-Disposition: form-data; name="token"\r\n\r\n' + b"\\ud800" * 4000 + b"\r\n--b--\r\n"
+    for spelled in ("charset", "CharSet "):
+        status, _, page = web.ask("POST", path, body, {"content-type": f"{kind}; {spelled}={charset}"})
+        assert status == 415 and b"names another charset" in page
+
+
+@pytest.mark.parametrize("named", ["", "; charset=utf-8", '; charset="UTF-8"'])
+def test_forms_in_utf8_are_read_whether_they_say_so_or_not(web: Web, named: str) -> None:
+    fields = {"token": web.token, "problem": "1/19", "source": "x = 'ä→'\n"}
+    kinds = {"content-type": f"application/x-www-form-urlencoded{named}"}
+    assert web.ask("POST", "/submit", urlencode(fields), kinds)[0] == 303
+    assert web.ask("POST", "/submissions/1", urlencode({"token": web.token}), kinds)[0] == 200
+    found = Submissions(web.engine).get(1)
+    assert found is not None and found.source == "x = 'ä→'\n"
+
+
+def test_what_a_part_of_a_form_says_of_its_charset_changes_nothing(web: Web) -> None:
+    fields = {"token": web.token, "problem": "1/19", "_charset_": "punycode", "source": "x = 'ä→'\n"}
+    head = '--b\r\nContent-Disposition: form-data; name="{}"; charset=punycode\r\n'
+    head += "Content-Type: text/plain; charset=punycode\r\n\r\n{}\r\n"
+    body = "".join(head.format(name, value) for name, value in fields.items()) + "--b--\r\n"
+    assert web.ask("POST", "/submit", body.encode(), {"content-type": "multipart/form-data; boundary=b"})[0] == 303
+    found = Submissions(web.engine).get(1)
+    assert found is not None and found.source == "x = 'ä→'\n"
+
+
+def test_what_a_form_cannot_be_decoded_to_is_a_sentence(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def undecodable(*_: Any, **__: Any) -> None:
+        raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid")
+
+    web.hand_in(b"x = 1\n")
+    monkeypatch.setattr("starlette.requests.Request._get_form", undecodable)
+    for path in ("/submit", "/submissions/1"):
+        status, _, page = web.ask("POST", path, "token=x", {"content-type": "application/x-www-form-urlencoded"})
+        assert status == 422 and b"not text in UTF-8" in page
 
 
 @needs_browser

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
+from python_multipart.multipart import parse_options_header
 from sqlalchemy import Engine
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import MutableHeaders, UploadFile
+from starlette.datastructures import FormData, MutableHeaders, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -33,6 +35,7 @@ LINKS: Sequence[Link] = (("Submissions", "submissions"), ("Submit", "submit"))
 _ROOM = "kernelgauge.serve"
 # Of a form beside the candidate: names, boundaries, the token.
 _FORM_BYTES = 16 * 1024
+_CHARSETS = (b"utf-8", b"utf8")
 _NUMBER = re.compile(r"[0-9]{1,10}")
 _LARGEST_NUMBER = 2**31 - 1  # that a column of the database can hold
 _TYPES = {"html": "text/html", "json": "application/json", "css": "text/css", "js": "text/javascript"}
@@ -74,7 +77,7 @@ def application(
     ]
     guards = [
         Middleware(Guarded),
-        Middleware(LimitedBody, most_bytes=2 * desk.allowance.source_bytes + _FORM_BYTES),
+        Middleware(LimitedBody, most_bytes=2 * desk.allowance.source_bytes + _FORM_BYTES, answer=_answer),
     ]
     handlers: Mapping[Any, Any] = {HTTPException: _failed, UsageError: _failed, TooMany: _failed, Exception: _broken}
     return Starlette(routes=routes, middleware=guards, exception_handlers=handlers)
@@ -116,14 +119,14 @@ class Desk:
 
     def form(self, request: Request) -> Response:
         """The form for a candidate."""
-        return self._form(request.query_params.get("problem", "")[:160])
+        return self._form({"problem": request.query_params.get("problem", "")})
 
     async def handed_in(self, request: Request) -> Response:
         """What the form sent."""
         fields: dict[str, str] = {}
         try:
             # Each line may end in two bytes that count as one in the end.
-            async with request.form(max_files=1, max_fields=8, max_part_size=2 * self.allowance.source_bytes) as form:
+            async with _form_of(request, 1, 8, 2 * self.allowance.source_bytes) as form:
                 fields = {name: value for name, value in form.items() if isinstance(value, str)}
                 file = form.get("file")
                 content = await file.read() if isinstance(file, UploadFile) and file.size else b""
@@ -134,8 +137,7 @@ class Desk:
                 self._hand_in, account, fields.get("problem", ""), fields.get("backend", ""), content
             )
         except (UsageError, TooMany, HTTPException) as error:
-            problem = fields.get("problem", "")[:160]
-            return await run_in_threadpool(self._form, problem, _sentence(error), _status(error))
+            return await run_in_threadpool(self._form, fields, _sentence(error), _status(error))
         # Relative: a proxy may serve this below a path of its own.
         return RedirectResponse(f"submissions/{number}", status_code=303)
 
@@ -162,7 +164,7 @@ class Desk:
 
     async def own(self, request: Request) -> Response:
         """The same with log and reasons, for the account whose token the form has sent."""
-        async with request.form(max_files=0, max_fields=1) as form:
+        async with _form_of(request, 0, 1, _FORM_BYTES) as form:
             token = str(form.get("token", "")).strip()
         return await run_in_threadpool(self._own, request, token)
 
@@ -214,12 +216,33 @@ class Desk:
         found = accepted(problem, backend, content, self.allowance.source_bytes)
         return self._submissions.hand_in(account, found.problem, found.source, found.backend)
 
-    def _form(self, problem: str = "", complaint: str = "", status: int = 200) -> Response:
-        values = {"problem": problem, "complaint": complaint, "backends": registry.names()}
-        return self._html("submit.html.j2", "submit", status, allowance=self.allowance, judged=self._judged, **values)
+    def _form(self, fields: Mapping[str, str], complaint: str = "", status: int = 200) -> Response:
+        # What was written stays in the page, but never the token.
+        values = {name: fields.get(name, "") for name in ("source", "backend")}
+        values |= {"problem": fields.get("problem", "")[:160], "complaint": complaint, "judged": self._judged}
+        known = registry.names()
+        return self._html("submit.html.j2", "submit", status, allowance=self.allowance, backends=known, **values)
 
     def _html(self, template: str, path: str, status: int = 200, **values: Any) -> Response:
         return HTMLResponse(_rendered(template, path, **values), status)
+
+
+@asynccontextmanager
+async def _form_of(request: Request, files: int, fields: int, part_bytes: int) -> AsyncIterator[FormData]:
+    """The form that was sent, with so many files and fields at most.
+
+    Starlette decodes a form on the event loop, with whatever codec the sender names: some take seconds for what may
+    be sent, and everybody else waits. So what names another than browsers do is refused before it is read. Told by
+    the parser that Starlette asks too, so that both understand the same; what parts of a form say it ignores.
+    """
+    _, options = parse_options_header(request.headers.get("content-type"))
+    if options.get(b"charset", b"utf-8").lower() not in _CHARSETS:
+        raise HTTPException(415, "a form is read as UTF-8, and the content type of this one names another charset")
+    try:
+        async with request.form(max_files=files, max_fields=fields, max_part_size=part_bytes) as form:
+            yield form
+    except UnicodeError:
+        raise HTTPException(422, "the form is not text in UTF-8") from None
 
 
 def _rendered(template: str, path: str, **values: Any) -> str:

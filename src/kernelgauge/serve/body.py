@@ -7,25 +7,35 @@ import re
 import threading
 import time
 from collections import OrderedDict, deque
+from collections.abc import Callable
 
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _MOST_ADDRESSES = 10_000
 # What is too large up to here is let come and thrown away, so that an honest sender hears why.
 _HEARD_OUT = 4 << 20
 _LENGTH = re.compile(rb"[0-9]{1,12}")
+Answer = Callable[[Request, int, str], Response]
+
+
+def _as_json(request: Request, status: int, sentence: str) -> Response:
+    return JSONResponse({"error": sentence}, status)
 
 
 class LimitedBody:
     """Middleware: a body says its length (411), has no more than `most_bytes` (413), and comes in `seconds` (408).
 
     The web server holds a sender to the length it has said.
+
+    Args:
+        answer: what says a refusal: a page to a browser, JSON to a program.
     """
 
-    def __init__(self, app: ASGIApp, most_bytes: int, seconds: float = 120.0):
-        self._app, self._most, self._seconds = app, most_bytes, seconds
+    def __init__(self, app: ASGIApp, most_bytes: int, seconds: float = 120.0, answer: Answer = _as_json):
+        self._app, self._most, self._seconds, self._answer = app, most_bytes, seconds, answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -33,18 +43,19 @@ class LimitedBody:
             return
         headers = dict(scope["headers"])
         if b"transfer-encoding" in headers:
-            await _refused(411, "say how long the body is (content-length)", True)(scope, receive, send)
+            refused = self._refused(scope, 411, "say how long the body is (content-length)")
+            await refused(scope, receive, send)
             return
         said_length = headers.get(b"content-length", b"0")
         if not _LENGTH.fullmatch(said_length):
-            await _refused(400, "content-length is not the number of bytes of a candidate", True)(
-                scope, receive, send
-            )
+            refused = self._refused(scope, 400, "content-length is not the number of bytes of a candidate")
+            await refused(scope, receive, send)
             return
         declared = int(said_length)
         if declared > self._most:
             said = f"{declared} bytes are too many: {self._most} are allowed"
-            await _refused(413, said, declared > _HEARD_OUT)(scope, receive, send)
+            refused = self._refused(scope, 413, said, close=declared > _HEARD_OUT)
+            await refused(scope, receive, send)
             return
         end = time.monotonic() + self._seconds
 
@@ -56,9 +67,11 @@ class LimitedBody:
 
         await self._app(scope, in_time, send)
 
-
-def _refused(status: int, sentence: str, close: bool) -> JSONResponse:
-    return JSONResponse({"error": sentence}, status, {"connection": "close"} if close else None)
+    def _refused(self, scope: Scope, status: int, sentence: str, close: bool = True) -> Response:
+        answer = self._answer(Request(scope), status, sentence)
+        if close:
+            answer.headers["connection"] = "close"
+        return answer
 
 
 class Throttle:

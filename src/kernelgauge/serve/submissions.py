@@ -90,13 +90,15 @@ class Submissions:
         """The number of a submission, and whether it waits anew because of this.
 
         The same kernel (`leaderboard.identity`) is judged once under the server's setting: of another account it is
-        theirs, whoever was first. One of this account's that could not be judged waits again.
+        theirs, whoever was first. One of this account's that could not be judged waits again. Without room left, the
+        very same text is still found: its sender may have lost the answer.
 
         Raises:
             TooMany: the account has to wait.
         """
         with reading(self._engine) as connection:
-            self._check_room(connection, account, waiting=False)  # before the work of telling kernels apart
+            if connection.execute(_same_text(problem, backend, source)).first() is None:
+                self._check_room(connection, account, waiting=False)  # before the work of telling kernels apart
             setting = connection.execute(select(served.c.setting)).scalar() or ""
         values = {
             "account": account.number,
@@ -170,6 +172,12 @@ class Submissions:
         with reading(self._engine) as connection:
             rows: Sequence[Row[Any]] = connection.execute(query).all()
         return [_submission(row) for row in rows]
+
+
+def _same_text(problem: str, backend: str, source: str) -> Select[Any]:
+    """Whether this very text was ever handed in, under whatever setting: the digest that tells takes a while."""
+    same = {"problem": problem, "backend": backend, "source": source}
+    return select(submissions.c.number).filter_by(**same).limit(1)
 
 
 def _same_kernel(values: dict[str, Any]) -> Select[Any]:

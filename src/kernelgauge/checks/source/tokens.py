@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Kind = Literal["identifier", "number", "string", "punctuation", "newline"]
@@ -34,18 +34,21 @@ class Token:
     text: str
     line: int
     column: int
+    apart: bool = field(default=False, compare=False)
+    """Whether white space or a comment stands before it, as it matters to macros alone."""
 
 
 def tokens(source: str) -> Iterator[Token]:
     """The tokens of a text; never raises, whatever the text is. A newline is a token, which directives end with."""
     text, places = _spliced(source)
     position, lines, closings = 0, _Lines(source), dict[str, int]()
+    apart = False
     while position < len(text):
         raw = _RAW.match(text, position)
         end = _end_of_raw(text, raw, closings) if raw else None
         if end is not None:
-            yield Token("string", text[position:end], *lines.place(places[position]))
-            position = end
+            yield Token("string", text[position:end], *lines.place(places[position]), apart)
+            position, apart = end, False
             continue
         match = _TOKEN.match(text, position)
         assert match is not None and match.lastgroup is not None, "the last alternative matches anything"
@@ -53,7 +56,8 @@ def tokens(source: str) -> Iterator[Token]:
         if found == "<::":  # `<::x` is `<` and `::x`, not a digraph [lex.pptoken]
             found = "<"
         if kind not in ("space", "comment"):
-            yield Token(kind, _DIGRAPHS.get(found, found), *lines.place(places[position]))  # type: ignore[arg-type]
+            yield Token(kind, _DIGRAPHS.get(found, found), *lines.place(places[position]), apart)  # type: ignore[arg-type]
+        apart = kind in ("space", "comment")
         position += len(found)
 
 
