@@ -17,12 +17,13 @@ from browser import texts_in
 from waiting import comes_true
 
 from kernelgauge.config import load_protocol
-from kernelgauge.errors import MachineError, UsageError
+from kernelgauge.contest import judge_all
+from kernelgauge.errors import MachineError, StoreError, UsageError
 from kernelgauge.evaluation.specimens import problem, specimens
 from kernelgauge.execution.local import Done, LocalExecutor, Task
 from kernelgauge.generation.folder import Folder
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.schema import Candidate, Evaluation, Outcome
+from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Outcome, Problem, RunHeader
 from kernelgauge.session import Session
 from kernelgauge.store.run import Run
 
@@ -276,3 +277,40 @@ def test_an_error_of_one_task_does_not_stop_the_others(session: Session, quick: 
     done: list[Done] = list(executor.run(tasks))
     assert sorted(d.task.problem for d in done) == ["a", "b", "c"]
     assert [d.task.problem for d in done if isinstance(d.result, UsageError)] == ["b"]
+
+
+class SilentBut:
+    """A contestant with one answer; what it does not answer has to be weighed."""
+
+    name = "silent"
+
+    def __init__(self, answered: str) -> None:
+        self.answered = answered
+
+    def samples(self, _: str) -> tuple[int, ...]:
+        return (0,)
+
+    def complete(self, problem: Problem, sample: int, device: str) -> Candidate | NoCandidate:
+        if problem.key == self.answered:
+            return Candidate(problem=problem.key, source=as_candidate(problem.key), backend="torch")
+        return NoCandidate(problem=problem.key, contestant=self.name, sample=sample, reason="it says nothing")
+
+
+def test_a_full_disk_ends_a_run_in_which_problems_wait_to_be_weighed(
+    session: Session, tmp_path: Path, quick: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The record comes while its device is held for timing, which is what the weighing waits for."""
+    rules = load_protocol(quick)
+    silent = SilentBut(KEYS[0])
+    header = RunHeader(
+        kernelgauge="0", contestant=silent.name, problems=KEYS[:4], sizes="small", device="cpu", protocol=rules.name,
+        protocol_digest=rules.digest, math=rules.agreement.math, rules=rules.rules,
+    )  # fmt: skip
+
+    def full(*_: object) -> None:
+        raise StoreError("no space left on device")
+
+    with Run.create_or_resume(tmp_path / "run", header) as run:
+        monkeypatch.setattr(run, "append", full)
+        with pytest.raises(StoreError, match="no space"):
+            judge_all(session, silent, run, KEYS[:4], protocol=rules)

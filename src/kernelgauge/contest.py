@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import closing
 from functools import partial
@@ -111,7 +111,9 @@ def _start(
     return session.job(problem, answer, protocol, device)
 
 
-def _collected(session: Session, results: Iterator[Done], run: Run, protocol: Protocol, watch: Watch) -> list[Done]:
+def _collected(
+    session: Session, results: Generator[Done, None, None], run: Run, protocol: Protocol, watch: Watch
+) -> list[Done]:
     """Store every result in the run as it comes; returns those that there is nothing to store of."""
     header = run.header
     failed = []
@@ -129,7 +131,8 @@ def _collected(session: Session, results: Iterator[Done], run: Run, protocol: Pr
                 watch.skipped(skip)
 
     # A problem nobody has answered yet must be weighed, which waits for its turn on the device: nothing waits for it.
-    with ThreadPoolExecutor(1, thread_name_prefix="kernelgauge-weigh") as weigher:
+    # Where a record cannot be stored, the executor ends first: it may hold the device that the weighing waits for.
+    with ThreadPoolExecutor(1, thread_name_prefix="kernelgauge-weigh") as weigher, closing(results):
         for done in results:
             result = done.result
             if isinstance(result, Job):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -59,9 +59,11 @@ class TritonBackend(EmbeddedBackend):
         def compile_only(kernel: Any, *_: Any, **__: Any) -> None:
             compile_and_load(kernel, warm_cache_only=True)
 
-        # What cannot be compiled here, or goes wrong afterwards, shows when the candidate is loaded.
-        with patch.object(CachingAutotuner, "precompile", compile_only), suppress(Exception):
-            import_file(path, "candidate")
+        with patch.object(CachingAutotuner, "precompile", compile_only):
+            try:
+                import_file(path, "candidate")
+            except Exception:  # boundary: what goes wrong here, or afterwards, is judged when loaded
+                traceback.print_exc()
         keep(Path(os.environ["TRITON_CACHE_DIR"]), build_dir / _KEPT)
 
     def load(self, path: Path, build_dir: Path | None) -> ModuleType:

@@ -15,7 +15,7 @@ well.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -108,7 +108,7 @@ class LocalExecutor:
         tasks: Iterable[Task],
         stage: Callable[[str], None] = lambda _: None,
         abandon_starts: Callable[[], None] = lambda: None,
-    ) -> Iterator[Done]:
+    ) -> Generator[Done, None, None]:
         """Evaluate every task; results come as they are final, so that a caller can store each at once.
 
         Args:
@@ -136,7 +136,7 @@ class LocalExecutor:
         stage("build, check and time")
         return self._overlapped(iter(tasks), self._devices[len(judging) :])
 
-    def _in_waves(self, waiting: Iterator[Task], stage: Callable[[str], None]) -> Iterator[Done]:
+    def _in_waves(self, waiting: Iterator[Task], stage: Callable[[str], None]) -> Generator[Done, None, None]:
         while wave := list(islice(waiting, _AHEAD_PER_JOB * self._jobs)):
             built: list[Done] = []
             on_gpu = self._devices != ["cpu"]
@@ -188,7 +188,7 @@ class LocalExecutor:
             for future in as_completed([pool.submit(work, item) for item in items]):
                 yield future.result()
 
-    def _overlapped(self, waiting: Iterator[Task], lent: list[str]) -> Iterator[Done]:
+    def _overlapped(self, waiting: Iterator[Task], lent: list[str]) -> Generator[Done, None, None]:
         """Judge on each device what was built first, and keep so many candidates under way that none has to wait.
 
         Args:
