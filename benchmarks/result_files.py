@@ -39,8 +39,11 @@ _AA_ROW = (
 _KERNEL = ("problem", "correct", "wall_seconds", "mean_ms", "outcome", "candidate_ms", "speedup")
 
 
-def small(source: Path) -> dict[str, Any]:
+def small(source: Path, as_aa: bool = False) -> dict[str, Any]:
     """The JSON of a run folder, or of the file of a benchmark.
+
+    Args:
+        as_aa: of baselines, only the mode eager: a second copy of the reference, which makes it an A/A run.
 
     Raises:
         StoreError: there is no run there, or nothing in it yet, or the file is none of a benchmark.
@@ -49,9 +52,11 @@ def small(source: Path) -> dict[str, Any]:
         return shortened(_benchmark(source))
     run = Run.read(source)
     records = run.latest()
+    if as_aa:
+        records = [record for record in records if MODES[record.sample] == "eager"]
     if not records:
         raise StoreError(f"{source} holds no evaluation yet")
-    makers = {aa.Identical.name: _aa, "pytorch": _baselines}
+    makers = {aa.Identical.name: _aa, "pytorch": _aa if as_aa else _baselines}
     made = makers.get(run.header.contestant, _contestant)(run, records)
     return shortened(_head(run, records) | made)
 

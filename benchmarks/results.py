@@ -6,7 +6,7 @@
 
 Each NAME=SOURCE is a run folder (of `aa.py`, `kernelgauge run`, `kernelgauge baseline`) or the JSON of
 `throughput.py` or `gpu_memory.py`; it becomes FOLDER/NAME.json. `README.md` and `index.html` then show all such files
-of the folder.
+of the folder. The mode eager of baselines is the reference against a copy of itself: `aa=BASELINES` takes that.
 Needs no GPU and no network, and no machine like the one that measured.
 """
 
@@ -30,7 +30,7 @@ ORDER = ("aa", "contestant", "baselines", "throughput", "gpu_memory")
 
 def written(folder: Path, name: str, source: Path) -> Path:
     """Turn one source into `folder/name.json`; raises SystemExit if that comes out too large to be committed."""
-    rows = {"rows": []} | small(source)
+    rows = {"rows": []} | small(source, as_aa=name.startswith("aa"))
     head = {key: value for key, value in rows.items() if key != "rows"}
     # A line a row: differences between two measurements can then be read.
     lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows["rows"])

@@ -116,6 +116,15 @@ def test_figures_of_baselines_are_those_of_their_board(runs: Path, pages: Path) 
     assert content["figures"]["total"]["strongest_ms"] == content["figures"]["total"]["eager_ms"]
 
 
+def test_the_eager_mode_of_baselines_is_an_aa_run(runs: Path, tmp_path: Path) -> None:
+    ran(str(BENCHMARKS / "results.py"), str(tmp_path), f"aa_eager={runs / 'baselines'}")
+    content, (board,) = kept(tmp_path, "aa_eager"), boards(read(runs / "baselines" / FILE))
+    measured = board.rows[0].modes["eager"].measured
+    assert measured is not None
+    assert content["kind"] == "aa"
+    assert content["rows"][0]["speedup"] == pytest.approx(measured.speedup, abs=1e-5)
+
+
 class Text(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
