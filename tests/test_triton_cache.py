@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
+from kernelgauge.backends.hidden_device import hidden_device
+from kernelgauge.backends.triton import TritonBackend
 from kernelgauge.backends.triton_cache import keep, restore
 from kernelgauge.config import load_protocol
 from kernelgauge.generation.inductor import Inductor
@@ -59,14 +62,27 @@ def test_where_nothing_was_compiled_nothing_is_kept(tmp_path: Path) -> None:
     assert not (tmp_path / "kept").exists()
 
 
-REDUCTION = """
+def test_a_text_of_inductor_is_compiled_where_no_device_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As beside others' timing: whoever asks for a device there must wait until it is free."""
+    pytest.importorskip("triton")
+    text = Path(__file__).parent / "data" / "inductor_relu_on_hopper.py"
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "inductor"))
+    # A PyTorch without CUDA has no such name, and the text only asks for it.
+    monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda device: 0, raising=False)
+    with hidden_device():
+        TritonBackend().build(text, tmp_path / "built")
+    assert list((tmp_path / "built").rglob("triton_poi_fused_relu_0.cubin"))
+
+
+POINTWISE = """
 import torch
 import torch.nn as nn
 
 
 class Model(nn.Module):
     def forward(self, x):
-        return torch.sum(torch.tanh(x) * 2 + 1, dim=1)
+        return torch.tanh(x) * 2 + 1
 
 
 def get_inputs():
@@ -84,7 +100,7 @@ def test_what_inductor_has_written_is_compiled_before_it_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hidden: bool
 ) -> None:
     monkeypatch.setenv("KERNELGAUGE_CACHE", str(tmp_path))
-    problem = Problem(key="own", name="own", source=REDUCTION)
+    problem = Problem(key="own", name="own", source=POINTWISE)
     candidate = Inductor().complete(problem, 0, "cuda")
     assert isinstance(candidate, Candidate), candidate
     with Session() as session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +34,8 @@ def zygote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Zygote]:
     subprocess.run(command, cwd=tmp_path, check=True)
     for name, text in (("asks", ASKS), ("starts", STARTS)):
         (tmp_path / f"{name}.py").write_text(text.format(library=str(library)))
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    installed = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, installed)]))
     made = Zygote(Settings(cache=tmp_path / "cache", builds=tmp_path / "builds", threads=1))
     yield made
     made.close()
@@ -52,6 +54,19 @@ def test_what_is_imported_once_is_there_in_every_process(zygote: Zygote) -> None
 def test_a_module_that_starts_the_gpu_is_left_to_those_who_need_it(zygote: Zygote) -> None:
     assert not mapped(zygote, "starts") and not mapped(zygote, "starts")
     assert mapped(zygote, "asks")
+
+
+def test_triton_imported_once_keeps_its_files_in_the_home_of_each_process(zygote: Zygote, tmp_path: Path) -> None:
+    pytest.importorskip("triton")
+    asks = tmp_path / "asks_for_its_home.py"
+    asks.write_text("import triton\nraise RuntimeError(triton.knobs.cache.dir)\n")
+    for _ in range(2):
+        with WorkerProcess(zygote, "worker", preload=("triton",)) as process:
+            path = process.scratch / "candidate.py"
+            path.write_text(asks.read_text())
+            where = {"path": str(path), "build_dir": str(tmp_path)}
+            claim = process.ask("build", 60, "loaded", backend="torch", hidden=False, **where)
+            assert claim.message.rstrip().endswith(f"RuntimeError: {process.scratch}/home/.triton/cache")
 
 
 @pytest.mark.gpu

@@ -52,6 +52,7 @@ class TritonBackend(EmbeddedBackend):
         return _INDUCTOR in source
 
     def build(self, path: Path, build_dir: Path) -> None:
+        from torch._inductor.runtime import triton_helpers
         from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 
         compile_and_load = CachingAutotuner.precompile
@@ -59,7 +60,9 @@ class TritonBackend(EmbeddedBackend):
         def compile_only(kernel: Any, *_: Any, **__: Any) -> None:
             compile_and_load(kernel, warm_cache_only=True)
 
-        with patch.object(CachingAutotuner, "precompile", compile_only):
+        # No driver is chosen, which would ask for a device: the text says what it compiles for.
+        driverless = patch.object(triton_helpers, "set_driver_to_gpu", lambda: None)
+        with driverless, patch.object(CachingAutotuner, "precompile", compile_only):
             try:
                 import_file(path, "candidate")
             except Exception:  # boundary: what goes wrong here, or afterwards, is judged when loaded

@@ -235,6 +235,8 @@ def _environment(settings: Settings, device: str, scratch: Path, extra: dict[str
         "PATH": search_path(),
         "LANG": "C.UTF-8",
         "HOME": "{scratch}/home",
+        # Triton asks for its home when it is imported, which the zygote does in another one.
+        "TRITON_HOME": "{scratch}/home",
         "TMPDIR": "{scratch}/tmp",
         "TORCH_EXTENSIONS_DIR": "{scratch}/torch_extensions",
         "TORCHINDUCTOR_CACHE_DIR": "{scratch}/inductor",
