@@ -24,7 +24,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 from browser import BROWSER, Browser
-from databases import postgresql  # noqa: F401
+from databases import LOCKED, postgresql  # noqa: F401
 from factories import make_evaluation, quick_protocol
 from waiting import comes_true
 
@@ -321,9 +321,38 @@ def test_another_version_or_kind_of_database_is_refused(tmp_path: Path) -> None:
         with pytest.raises(StoreError) as refused:
             opened(wrong)
         assert "secret" not in str(refused.value)
-    with pytest.raises(StoreError, match="cannot be used") as refused:
-        opened("postgresql://ann:secret@127.0.0.1:1/none")
-    assert "secret" not in str(refused.value)
+    for unreachable in ("ann:secret@127.0.0.1:1/none", "127.0.0.1:1/none?user=ann&password=secret"):
+        with pytest.raises(StoreError, match="cannot be used") as refused:
+            opened(f"postgresql://{unreachable}")
+        assert "secret" not in str(refused.value)
+
+
+@pytest.fixture
+def locked(postgresql: str, monkeypatch: pytest.MonkeyPatch) -> str:  # noqa: F811
+    """The URL of a database that asks for a password, which stands in the environment alone."""
+    everything = opened(postgresql)
+    with everything.begin() as connection:
+        connection.execute(text("TRUNCATE submissions, accounts, served RESTART IDENTITY"))
+        if connection.execute(text(f"SELECT 1 FROM pg_roles WHERE rolname = '{LOCKED}'")).first():
+            connection.execute(text(f"DROP OWNED BY {LOCKED}"))
+            connection.execute(text(f"DROP ROLE {LOCKED}"))
+        connection.execute(text(f"CREATE ROLE {LOCKED} LOGIN PASSWORD 'hunter2'"))
+        connection.execute(text(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {LOCKED}"))
+        connection.execute(text(f"GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO {LOCKED}"))
+    everything.dispose()
+    monkeypatch.setenv("PGPASSWORD", "hunter2")
+    return postgresql.replace("user=kg", f"user={LOCKED}")
+
+
+def test_a_password_of_the_environment_is_needed_once(locked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = opened(locked)
+    engine.dispose()  # all that comes now connects anew
+    monkeypatch.setenv("PGPASSWORD", "another")
+    assert Submissions(engine).counts()["waiting"] == 0
+    engine.dispose()
+    with pytest.raises(StoreError, match="password authentication failed"):
+        opened(locked)
+    opened(f"{locked}&password=hunter2").dispose()  # what the URL says counts more
 
 
 # The judge's loop
@@ -507,6 +536,7 @@ def test_a_judge_keeps_what_it_was_told_to_itself() -> None:
         "subprocess.run(['env'])\n"
     )
     secrets = {"KERNELGAUGE_DB": "postgresql://ann:hunter2@host/name", "KERNELGAUGE_TOKEN": "kg_hunter2"}
+    secrets["PGPASSWORD"] = "hunter2"
     line = [sys.executable, "-c", script]
     done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, **secrets}, check=True)
     assert done.stdout.startswith("0\n") and "PATH=" in done.stdout and "hunter2" not in done.stdout
@@ -936,6 +966,45 @@ def test_two_judges_a_killed_one_and_a_restart(tmp_path: Path) -> None:
         server.send_signal(signal.SIGINT)
         server.wait(300)
     engine.dispose()
+
+
+def test_a_judge_needs_a_password_that_nobody_below_it_sees(locked: str) -> None:
+    """The whole command, with the password of its PostgreSQL in the environment."""
+    token = command("account", "add", "ann", "--db", locked).stdout.strip()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    line = [sys.executable, "-m", "kernelgauge", "serve", "--port", str(port), "--db", locked]
+    server = subprocess.Popen([*line, "--device", "cpu", "--sizes", "small"])
+    try:
+        client = Client(f"http://127.0.0.1:{port}", token)
+        assert comes_true(lambda: answers(port), 120)
+        number = client.hand_in("1/19", "import kernelgauge.evaluation\nclass ModelNew: ...\n")
+        assert client.waited(number)["verdict"]["rule"] == "imports_evaluator"
+        (judge,) = children(server.pid)
+        below = descendants(judge)
+        seen = [environment_of(each) for each in below]
+        assert any(b"PATH=" in each for each in seen) and not any(b"hunter2" in each for each in seen)
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(300)
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as asking:
+        return asking.connect_ex(("127.0.0.1", port)) == 0
+
+
+def environment_of(process: int) -> bytes:
+    try:
+        return Path(f"/proc/{process}/environ").read_bytes()
+    except OSError:  # it has ended meanwhile
+        return b""
+
+
+def descendants(parent: int) -> list[int]:
+    found = children(parent)
+    return found + [each for child in found for each in descendants(child)]
 
 
 @pytest.mark.nightly

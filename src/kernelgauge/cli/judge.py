@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from kernelgauge.serve.claims import Claim
     from kernelgauge.serve.setting import Setting
 
-SECRETS = (DATABASE, TOKEN)
+SECRETS = (DATABASE, "PGPASSWORD", TOKEN)
+"""Variables of the environment that nobody sees whom a judge begins."""
 
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Candidates built at once, and on a CPU checked.")]
 Lease = Annotated[

@@ -54,6 +54,7 @@ def serve(
     from kernelgauge.serve.submissions import Allowance
     from kernelgauge.serve.walls import keep_to_ourselves
 
+    theirs = {**os.environ, DATABASE: db}  # of the judges, with the password of the database
     keep_to_ourselves(*SECRETS)
     if judges:
         refuse_without_walls(_walls(), without_walls)
@@ -70,7 +71,7 @@ def serve(
     typer.echo(f"http://{host}:{port}   judged with {setting.title}")
     # The web server gives a signal on when it is done with it; judges must be told of the end first.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    pool = Judges([*command, "--parent", str(os.getpid())], {**os.environ, DATABASE: db}, judges)
+    pool = Judges([*command, "--parent", str(os.getpid())], theirs, judges)
     try:
         server.run()
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -35,6 +36,9 @@ VERSION = 2
 """Of these tables. History: 1, November 2026, first version; 2, the digest is the kernel's and the setting's."""
 
 _READS = "kernelgauge_reads"
+PASSWORD = "PGPASSWORD"
+"""The variable in which PostgreSQL's own programs look for a password."""
+_IN_QUERY = ("password", "sslpassword")  # of a URL, which SQLAlchemy shows
 _BUSY_SECONDS = 60
 _CONNECTIONS = 20
 
@@ -98,10 +102,15 @@ submissions = Table(
 def opened(address: str) -> Engine:
     """The database at this URL, its tables made where there are none.
 
+    What later connections need of this process's environment is read here: it may be gone by then.
+
     Raises StoreError: no such database, another version of the tables, or neither SQLite nor PostgreSQL.
     """
     url = _url(address)
-    engine = create_engine(url, pool_size=_CONNECTIONS, max_overflow=_CONNECTIONS, pool_pre_ping=True)
+    shown = url.difference_update_query(_IN_QUERY).render_as_string()
+    engine = create_engine(
+        url, pool_size=_CONNECTIONS, max_overflow=_CONNECTIONS, pool_pre_ping=True, connect_args=_password(url)
+    )
     if url.get_backend_name() == "sqlite":
         event.listen(engine, "connect", _careful)
         event.listen(engine, "begin", _begin)
@@ -113,9 +122,9 @@ def opened(address: str) -> Engine:
                 connection.execute(insert(about).values(version=VERSION))
     except SQLAlchemyError as error:
         # The message of a driver may be long, and hold the password.
-        raise StoreError(f"the database {url.render_as_string()} cannot be used: {_first_line(error)}") from None
+        raise StoreError(f"the database {shown} cannot be used: {_first_line(error)}") from None
     if found not in (None, VERSION):
-        raise StoreError(f"the database {url.render_as_string()} has tables of version {found}, not {VERSION}")
+        raise StoreError(f"the database {shown} has tables of version {found}, not {VERSION}")
     return engine
 
 
@@ -147,6 +156,12 @@ def _url(address: str) -> URL:
     if backend != "sqlite" or url.database in (None, "", ":memory:"):
         raise StoreError(f"{backend} cannot be used: name a file (sqlite:///path) or a PostgreSQL (postgresql://...)")
     return url.set(drivername="sqlite+pysqlite")
+
+
+def _password(url: URL) -> dict[str, str]:
+    """That of the environment, where a PostgreSQL would look for it: what the URL says counts more."""
+    said = url.get_backend_name() != "postgresql" or url.password is not None or "password" in url.query
+    return {} if said or PASSWORD not in os.environ else {"password": os.environ[PASSWORD]}
 
 
 def _careful(connection: Any, _: Any) -> None:
