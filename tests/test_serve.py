@@ -46,7 +46,7 @@ from kernelgauge.serve.app import application
 from kernelgauge.serve.body import LimitedBody, Throttle
 from kernelgauge.serve.claims import ATTEMPTS, OWN_PAUSE_SECONDS, PAUSE_SECONDS, Claim, Claims
 from kernelgauge.serve.client import Client
-from kernelgauge.serve.database import opened, submissions, writing
+from kernelgauge.serve.database import opened, reading, submissions, writing
 from kernelgauge.serve.intake import accepted
 from kernelgauge.serve.judging import FAILURES, Judge
 from kernelgauge.serve.server import served
@@ -252,6 +252,7 @@ def test_a_repeat_needs_no_room(engine: Engine) -> None:
     for problem, source, backend in (("1/19", "x = 3\n", ""), ("1/20", "x = 1\n", ""), ("1/19", "x = 1\n", "triton")):
         with pytest.raises(TooMany, match="within an hour"):
             desk.hand_in(ann, problem, source, backend)
+    assert Claims(engine).end(the_claim(Claims(engine)), make_evaluation("1/19"))
     announce(engine, Setting(device="cpu", sizes="full", protocol=load_protocol("strict"), jobs=1))
     with pytest.raises(TooMany, match="within an hour"):  # it would be judged anew
         desk.hand_in(ann, "1/19", "x = 1\n")
@@ -262,6 +263,7 @@ def test_under_another_setting_a_kernel_is_judged_anew(engine: Engine) -> None:
     for sizes in ("full", "medium"):
         announce(engine, Setting(device="cpu", sizes=sizes, protocol=strict, jobs=1))
         assert desk.hand_in(ann, "1/19", "x = 1\n")[1]
+        assert Claims(engine).end(the_claim(Claims(engine)), make_evaluation("1/19"))
         assert not desk.hand_in(ann, "1/19", "x = 1\n")[1]
 
 
@@ -497,12 +499,17 @@ def judged_within(judge: Judge, desk: Submissions) -> None:
         thread.join()
 
 
+def the_same(engine: Engine, setting: Setting) -> None:
+    with reading(engine) as connection:
+        check_same(connection, setting)
+
+
 def test_a_judge_of_another_setting_is_refused(engine: Engine) -> None:
     protocol = load_protocol("strict")
     ours = Setting(device="cpu", sizes="small", protocol=protocol, jobs=1)
-    check_same(engine, ours)  # no server has said anything yet
+    the_same(engine, ours)  # no server has said anything yet
     announce(engine, ours)
-    check_same(engine, ours.model_copy(update={"device": "cuda", "jobs": 7}))
+    the_same(engine, ours.model_copy(update={"device": "cuda", "jobs": 7}))
     others = {
         "sizes": {"sizes": "medium"},
         "math": {"protocol": protocol.under(math="bf16")},
@@ -510,10 +517,84 @@ def test_a_judge_of_another_setting_is_refused(engine: Engine) -> None:
     }
     for name, change in others.items():
         with pytest.raises(UsageError, match=name):
-            check_same(engine, ours.model_copy(update=change))
+            the_same(engine, ours.model_copy(update=change))
     announce(engine, ours.model_copy(update=others["sizes"]))
     with pytest.raises(UsageError, match="sizes"):
-        check_same(engine, ours)
+        the_same(engine, ours)
+
+
+def test_a_judge_ends_when_the_server_judges_otherwise(engine: Engine) -> None:
+    """Nothing more is taken, and what was judged by the old rules is no verdict: it waits for another judge."""
+    ours = Setting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1)
+    theirs = ours.model_copy(update={"sizes": "medium"})
+    announce(engine, ours)
+    handed_in(engine, 3)
+
+    class Changing(Scripted):
+        def submit(self, claim: Claim, begun: Callable[[], None]) -> Future[Evaluation]:
+            if claim.number == 2:
+                announce(engine, theirs)
+            return super().submit(claim, begun)
+
+    evaluator = Changing({1: [make_evaluation("1/19", 2.0)], 2: [make_evaluation("1/19", 2.0)]})
+    told: list[int] = []
+    judge = Judge(Claims(engine, setting=ours), evaluator, lambda claim, kept: told.append(claim.number))
+    with pytest.raises(UsageError, match=r"other rules than this judge: sizes \(small, there medium\) differ"):
+        judge.run(threading.Event())
+    assert told == [] and evaluator.begun == [1, 2]
+    with pytest.raises(UsageError, match="other rules"):
+        Claims(engine, setting=ours).take()
+    desk = Submissions(engine)
+    assert desk.counts() == {"waiting": 3, "judging": 0, "judged": 0, "failed": 0}
+    assert {each.attempts for each in desk.several([1, 2, 3])} == {0}
+    assert the_claim(Claims(engine, setting=theirs)).number == 1
+
+
+def test_a_running_judge_says_why_it_ends(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'serve.db'}"
+    engine = opened(address)
+    words = ["judge", "--device", "cpu", "--sizes", "small", "--math", "torch", "--rules", "any"]
+    protocol = load_protocol("strict").under(math="torch", rules="any")
+    announce(engine, setting := Setting(device="cpu", sizes="small", protocol=protocol, jobs=1))
+    (number,) = handed_in(engine, 1)
+    line = [sys.executable, "-m", "kernelgauge", *words]
+    judge = subprocess.Popen(line, env={**os.environ, "KERNELGAUGE_DB": address}, stderr=subprocess.PIPE, text=True)
+    try:
+        assert comes_true(lambda: Submissions(engine).counts()["judged"] == 1, 100), number
+        announce(engine, setting.model_copy(update={"sizes": "odd"}))
+        _, said = judge.communicate(timeout=60)
+    finally:
+        judge.kill()
+    assert judge.returncode == 2 and "the server judges with other rules than this judge: sizes" in said
+    engine.dispose()
+
+
+def test_a_verdict_by_other_rules_than_the_servers_is_not_kept(engine: Engine) -> None:
+    ours = Setting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1)
+    handed_in(engine, 1)
+    claims = Claims(engine, setting=ours)
+    claim = the_claim(claims)
+    announce(engine, ours.model_copy(update={"sizes": "medium"}))
+    with pytest.raises(UsageError, match="other rules"):
+        claims.end(claim, make_evaluation("1/19"))
+    announce(engine, ours)
+    assert claims.end(claim, make_evaluation("1/19"))
+
+
+def test_what_waits_is_known_under_the_setting_that_it_is_judged_by(engine: Engine) -> None:
+    """Else another could hand in the same kernel, and have it judged a second time under that setting."""
+    desk, ann, bob = Submissions(engine), an_account(engine), an_account(engine, "bob")
+    small = Setting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1)
+    announce(engine, small)
+    medium = small.model_copy(update={"sizes": "medium"})
+    assert desk.hand_in(ann, "1/19", "x = 1\n") == (1, True)
+    announce(engine, medium)
+    assert desk.hand_in(bob, "1/19", "x = 1  # mine\n") == (1, False)
+    assert Claims(engine).end(the_claim(Claims(engine)), make_evaluation("1/19"))
+    announce(engine, small)
+    assert desk.hand_in(ann, "1/19", "x = 1\n") == (2, True)
+    announce(engine, medium)  # where its own account had that kernel judged: it stays what it was
+    assert desk.hand_in(bob, "1/19", "x = 1  # mine\n") == (1, False)
 
 
 def test_without_walls_nobody_is_judged(capsys: pytest.CaptureFixture[str]) -> None:
