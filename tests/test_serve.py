@@ -30,7 +30,8 @@ from waiting import comes_true
 
 pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
 
-from sqlalchemy import Engine, text, update
+from sqlalchemy import Engine, insert, inspect, text, update
+from sqlalchemy.event import listen
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -40,13 +41,13 @@ from kernelgauge.cli.main import app
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import BackendMissing, MachineError, ReferenceTooLarge, StoreError, UsageError
 from kernelgauge.evaluation.isolation import WALLS
-from kernelgauge.schema import Difference, Evaluation, Executed, Finding, Ran, Trial
+from kernelgauge.schema import Difference, Evaluation, Executed, Finding, Ran, Trial, digest
 from kernelgauge.serve.accounts import Account, Accounts
 from kernelgauge.serve.app import application
 from kernelgauge.serve.body import LimitedBody, Throttle
 from kernelgauge.serve.claims import ATTEMPTS, OWN_PAUSE_SECONDS, PAUSE_SECONDS, Claim, Claims
 from kernelgauge.serve.client import Client
-from kernelgauge.serve.database import opened, reading, submissions, writing
+from kernelgauge.serve.database import VERSION, opened, reading, submissions, writing
 from kernelgauge.serve.intake import accepted
 from kernelgauge.serve.judging import FAILURES, Judge
 from kernelgauge.serve.server import served
@@ -355,6 +356,47 @@ def test_a_password_of_the_environment_is_needed_once(locked: str, monkeypatch: 
     with pytest.raises(StoreError, match="password authentication failed"):
         opened(locked)
     opened(f"{locked}&password=hunter2").dispose()  # what the URL says counts more
+
+
+def test_the_very_same_text_is_found_by_an_index(engine: Engine) -> None:
+    """However many there are: it is looked for before anything else is done with what was handed in."""
+    desk, ann = Submissions(engine, PLENTY), an_account(engine)
+    row = {"account": ann.number, "problem": "1/19", "backend": "", "state": "judged", "created": 0.0}
+    row |= {"attempts": 0, "reason": ""}
+    rows = [{**row, "source": f"x = {n}", "digest": str(n), "text_digest": digest(f"x = {n}")} for n in range(3000)]
+    with writing(engine) as connection:
+        connection.execute(insert(submissions), rows)
+        connection.execute(text("ANALYZE submissions"))
+    asked: list[tuple[str, Any]] = []
+    listen(engine, "before_cursor_execute", lambda c, cursor, said, values, *_: asked.append((said, values)))
+    desk.hand_in(ann, "1/19", "x = 7")
+    query, values = next(each for each in asked if "submissions.source = " in each[0])
+    explain = "EXPLAIN" if engine.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN"
+    with engine.begin() as connection:
+        plan = "\n".join(map(str, connection.exec_driver_sql(f"{explain} {query}", values)))
+    assert "submissions_by_text" in plan, plan
+
+
+def test_tables_of_the_version_before_are_brought_up_to_date(engine: Engine) -> None:
+    ann = an_account(engine)
+    assert Submissions(engine).hand_in(ann, "1/19", "x = 'é'\n") == (1, True)
+    with engine.begin() as connection:
+        for change in (
+            "DROP INDEX submissions_by_text",
+            "ALTER TABLE submissions DROP COLUMN text_digest",
+            "UPDATE about SET version = 2",
+        ):
+            connection.execute(text(change))
+    address = engine.url.render_as_string(hide_password=False)
+    with ThreadPoolExecutor(4) as pool:  # a server and its judges begin at once
+        made = list(pool.map(lambda _: opened(address), range(4)))
+    desk = Submissions(made[0], Allowance(per_hour=1, waiting=1))
+    assert desk.hand_in(ann, "1/19", "x = 'é'\n") == (1, False), "it is found, though there is no room"
+    with made[0].begin() as connection:
+        assert connection.execute(text("SELECT version FROM about")).scalars().all() == [VERSION]
+        assert "submissions_by_text" in {each["name"] for each in inspect(connection).get_indexes("submissions")}
+    for each in made:
+        each.dispose()
 
 
 # The judge's loop

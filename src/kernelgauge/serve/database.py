@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import (
+    DDL,
     Column,
     Connection,
     Double,
@@ -24,16 +25,22 @@ from sqlalchemy import (
     UniqueConstraint,
     create_engine,
     event,
+    func,
     insert,
     select,
+    update,
 )
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.schema import CreateColumn
 
 from kernelgauge.errors import StoreError
+from kernelgauge.schema import digest
 
-VERSION = 2
-"""Of these tables. History: 1, November 2026, first version; 2, the digest is the kernel's and the setting's."""
+VERSION = 3
+"""Of these tables. History: 1, November 2026, first version; 2, the digest is the kernel's and the setting's; 3, one
+of the text. Tables of version 2 are brought up to date when they are opened.
+"""
 
 _READS = "kernelgauge_reads"
 PASSWORD = "PGPASSWORD"
@@ -41,6 +48,7 @@ PASSWORD = "PGPASSWORD"
 _IN_QUERY = ("password", "sslpassword")  # of a URL, which SQLAlchemy shows
 _BUSY_SECONDS = 60
 _CONNECTIONS = 20
+_MAKING = 0x6B67  # names the lock of a PostgreSQL under which tables are made and changed
 
 _turns: WeakKeyDictionary[Engine, threading.Lock] = WeakKeyDictionary()
 
@@ -76,6 +84,9 @@ submissions = Table(
     Column("backend", String(40), nullable=False),  # empty: recognised from the text by the judge
     Column("source", Text, nullable=False),
     Column("digest", String(64), nullable=False),  # of the kernel, see leaderboard.identity
+    # Of the text alone: an index over texts themselves would hold them twice, and PostgreSQL takes none so long. The
+    # default is for servers of an earlier version that write to these tables still.
+    Column("text_digest", String(16), nullable=False, server_default=""),
     Column("created", Double, nullable=False),
     Column("state", String(10), nullable=False),
     # While it is judged: of the claim that holds it, and how long that holds. While it waits: of the machine that
@@ -94,6 +105,7 @@ submissions = Table(
     Index("submissions_by_end", "finished"),
     Index("submissions_by_account", "account", "created"),
     Index("submissions_by_kernel", "digest"),
+    Index("submissions_by_text", "text_digest"),
     sqlite_autoincrement=True,
 )
 """Times are seconds since 1970 by the clock of whoever writes them."""
@@ -116,10 +128,16 @@ def opened(address: str) -> Engine:
         event.listen(engine, "begin", _begin)
     try:
         with engine.begin() as connection:
-            metadata.create_all(connection)
+            if engine.dialect.name == "postgresql":  # SQLite has one writer at a time anyway
+                connection.execute(select(func.pg_advisory_xact_lock(_MAKING)))
+            about.create(connection, checkfirst=True)
             found = connection.execute(select(about.c.version)).scalar()
             if found is None:
                 connection.execute(insert(about).values(version=VERSION))
+            elif found == 2:
+                _with_text_digests(connection)
+                connection.execute(update(about).values(version=(found := VERSION)))
+            metadata.create_all(connection)
     except SQLAlchemyError as error:
         # The message of a driver may be long, and hold the password.
         raise StoreError(f"the database {shown} cannot be used: {_first_line(error)}") from None
@@ -141,6 +159,19 @@ def reading(engine: Engine) -> Iterator[Connection]:
     """A connection that only reads: in SQLite it waits for no writer."""
     with engine.connect().execution_options(**{_READS: True}) as connection:
         yield connection
+
+
+def _with_text_digests(connection: Connection) -> None:
+    """Version 2 to 3."""
+    column = submissions.c.text_digest
+    kind = CreateColumn(column).compile(dialect=connection.dialect)
+    connection.execute(DDL(f"ALTER TABLE submissions ADD COLUMN {kind}"))
+    for number in connection.execute(select(submissions.c.number)).scalars().all():
+        row = submissions.c.number == number
+        source = connection.execute(select(submissions.c.source).where(row)).scalar_one()
+        connection.execute(update(submissions).where(row).values(text_digest=digest(source)))
+    for index in submissions.indexes:
+        index.create(connection, checkfirst=True)
 
 
 def _url(address: str) -> URL:

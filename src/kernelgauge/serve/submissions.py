@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 
 from kernelgauge.leaderboard.disclosure import public
 from kernelgauge.leaderboard.identity import identity
-from kernelgauge.schema import Evaluation, Record
+from kernelgauge.schema import Evaluation, Record, digest
 from kernelgauge.serve.accounts import Account
 from kernelgauge.serve.database import about, accounts, reading, served, submissions, writing
 from kernelgauge.store import codec
@@ -108,6 +108,7 @@ class Submissions:
             "backend": backend,
             "source": source,
             "digest": _kernel_digest(source, setting),
+            "text_digest": digest(source),
             "created": time.time(),
             "state": "waiting",
             "attempts": 0,
@@ -194,7 +195,7 @@ def _kernel_digest(source: str, setting: str) -> str:
 
 def _same_text(problem: str, backend: str, source: str) -> Select[Any]:
     """Whether this very text was ever handed in, under whatever setting: the digest that tells takes a while."""
-    same = {"problem": problem, "backend": backend, "source": source}
+    same = {"problem": problem, "backend": backend, "text_digest": digest(source), "source": source}
     return select(submissions.c.number).filter_by(**same).limit(1)
 
 
