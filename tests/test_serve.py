@@ -50,7 +50,7 @@ from kernelgauge.serve.client import Client
 from kernelgauge.serve.database import VERSION, opened, reading, submissions, writing
 from kernelgauge.serve.intake import accepted
 from kernelgauge.serve.judging import FAILURES, Judge
-from kernelgauge.serve.server import served
+from kernelgauge.serve.server import Judges, address, listening, served
 from kernelgauge.serve.setting import Setting, announce, check_same, check_secret
 from kernelgauge.serve.submissions import Allowance, Submissions, TooMany
 from kernelgauge.serve.walls import check_walls
@@ -345,6 +345,42 @@ def locked(postgresql: str, monkeypatch: pytest.MonkeyPatch) -> str:  # noqa: F8
     everything.dispose()
     monkeypatch.setenv("PGPASSWORD", "hunter2")
     return postgresql.replace("user=kg", f"user={LOCKED}")
+
+
+def test_a_server_that_cannot_begin_changes_nothing(tmp_path: Path) -> None:
+    """Else the judges of the one that holds the port, or that begins with the right folders, would end."""
+    database = f"sqlite:///{tmp_path / 'serve.db'}"
+    engine = opened(database)
+    announce(engine, ours := Setting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1))
+    fixed = ["--db", database, "--device", "cpu", "--sizes", "odd", "--judges", "0"]
+    with listening("127.0.0.1", 0) as held:
+        port = str(held.getsockname()[1])
+        done = command("serve", *fixed, "--port", port)
+        assert done.returncode == 3 and f"no server could listen on 127.0.0.1:{port}: Address" in done.stderr
+    done = command("serve", str(tmp_path / "nothing"), *fixed, "--port", "0")
+    assert done.returncode == 2 and "there is no run at" in done.stderr
+    the_same(engine, ours)
+    engine.dispose()
+    if socket.has_ipv6:
+        with listening("::1", 0) as held:
+            assert address(held) == f"http://[::1]:{held.getsockname()[1]}"
+
+
+def test_a_judge_that_cannot_be_begun_is_begun_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """For want of memory or processes, here of the program."""
+    monkeypatch.setattr("kernelgauge.serve.server._PAUSE_SECONDS", 0.05)
+    program, begun = tmp_path / "judge", tmp_path / "begun"
+    pool = Judges([str(program)], {}, 1)
+    try:
+        assert comes_true(lambda: "could not be begun" in caplog.text)
+        (tmp_path / "new").write_text(f"#!/bin/sh\n: > {begun}\nexec /bin/sleep 100\n")
+        (tmp_path / "new").chmod(0o700)
+        (tmp_path / "new").rename(program)
+        assert comes_true(begun.exists)
+    finally:
+        pool.close()
 
 
 def test_a_password_of_the_environment_is_needed_once(locked: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -711,11 +747,10 @@ class Web:
         self.engine = opened(f"sqlite:///{folder / 'serve.db'}")
         self.token = Accounts(self.engine).add("ann")
         self.allowance = allowance
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.server = served(application(self.engine, (), allowance, "a protocol"), "127.0.0.1", self.port)
-        self.thread = threading.Thread(target=self.server.run)
+        listener = listening("127.0.0.1", 0)
+        self.port = listener.getsockname()[1]
+        self.server = served(application(self.engine, (), allowance, "a protocol"))
+        self.thread = threading.Thread(target=self.server.run, args=([listener],))
         self.thread.start()
         assert comes_true(lambda: self.server.started, 120)
 
