@@ -1254,3 +1254,9 @@ def test_wrong_use_is_one_sentence(
     monkeypatch.delenv("KERNELGAUGE_TOKEN", raising=False)
     with pytest.raises(UsageError, match=said):
         app(words, standalone_mode=False)
+
+
+def test_what_is_missing_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(UsageError, match=r"psycopg is missing: pip install 'kernelgauge\[serve\]'"):
+        app(["account", "list", "--db", "postgresql://host/name"], standalone_mode=False)
