@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+LOCKED = "locked"
+"""A user of the PostgreSQL whom it asks for a password. Whoever needs one makes it."""
+
 
 def _programs() -> Path | None:
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or [Path(shutil.which("initdb") or "/nowhere")]
@@ -48,6 +51,7 @@ def postgresql() -> Iterator[str]:
             assert done.returncode == 0, done.stderr + done.stdout
 
         run("initdb", "--pgdata", str(data), "--username", "kg", "--auth", "trust", "--no-sync", "--encoding", "UTF8")
+        (data / "pg_hba.conf").write_text(f"local all {LOCKED} scram-sha-256\nlocal all all trust\n")
         options = f"-k {folder} -c listen_addresses='' -c fsync=off -c max_connections=200"
         log = str(folder / "log")
         run(

@@ -20,12 +20,13 @@ import kernelgauge as kg
 from kernelgauge.errors import StoreError, UsageError
 from kernelgauge.report import score_run
 from kernelgauge.report.columns import TABLES, table_named
-from kernelgauge.report.frames import as_text, write
+from kernelgauge.report.frames import Format, as_text, write
 from kernelgauge.report.sources import load
 from kernelgauge.schema import Attempt, AttemptRecord, Bound, NoCandidate, Spent, Step, TooLarge, Work
 from kernelgauge.store import Run
 
 DOCS = Path(__file__).parent.parent / "docs" / "reports.md"
+TRIED = 'class ModelNew: ...  # "é", \u2028 and\r\nlines\n'
 WORK = Work(flops=2_000_000, inputs=400_000, parameters=0, outputs=100_000)
 BOUND = Bound(
     bound_ms=0.5,
@@ -52,17 +53,31 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run.append_skip(NoCandidate(problem="2/1", level=2, contestant="folder:answers", reason="refused"))
         run.append_too_large(TooLarge(problem="2/2", sizes="full", needed_gb=99.0, reason="needs 99 GB"))
         first = Attempt(answer="no code", refusal="no code", spent=Spent(calls=1, tokens_read=70, tokens_written=9))
-        second = Attempt(step=Step(after=0), answer="x", evaluation=make_evaluation("1/1", 1.5))
-        for number, attempt in enumerate((first, second)):
+        tried = Attempt(answer="y", source=TRIED, refusal="it names no kernel")
+        second = Attempt(step=Step(after=0), answer="x", source="x = 1\n", evaluation=make_evaluation("1/1", 1.5))
+        for number, attempt in enumerate((first, second, tried)):
             record = AttemptRecord(problem="1/1", problem_digest="f" * 16, sample=0, number=number, attempt=attempt)
             run.append_attempt(record)
     return path
 
 
 def test_attempts_are_rows_with_their_cost(folder: Path) -> None:
-    refused, judged = json.loads(as_text([load(folder)], table_named("attempts"), "json"))
+    refused, judged, _ = json.loads(as_text([load(folder)], table_named("attempts"), "json"))
     assert (refused["refusal"], refused["tokens_read"], refused["outcome"]) == ("no code", 70, None)
     assert (judged["after"], judged["outcome"], judged["speedup"]) == (0, "passed", 1.5)
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+def test_the_sources_of_all_attempts_are_kept(folder: Path, tmp_path: Path, form: Format) -> None:
+    """Those that no evaluation is about, too: refused ones, and what was tried before the answer."""
+    path = write([load(folder)], table_named("attempts"), form, tmp_path)
+    if form == "csv":
+        with path.open(newline="") as file:
+            found = [row["source"] or None for row in csv.DictReader(file)]
+    else:
+        rows = json.loads(path.read_text()) if form == "json" else pyarrow.parquet.read_table(path).to_pylist()
+        found = [row["source"] for row in rows]
+    assert found == [None, "x = 1\n", TRIED]
 
 
 def test_csv_holds_what_the_records_say(folder: Path) -> None:
@@ -130,6 +145,7 @@ def test_a_frame_can_be_worked_with(folder: Path) -> None:
     assert frame["created"].max() <= datetime.now(UTC)
     assert "matmul" in frame["tags"][0]
     assert kg.load(folder).to_pandas("trials")["error"].max() == math.inf
+    assert kg.load(folder).to_pandas("attempts")["source"].dropna().tolist() == ["x = 1\n", TRIED]
 
 
 def test_sources_are_a_table_and_one_that_has_gone_is_missing(tmp_path: Path) -> None:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
+from waiting import comes_true
 
 import kernelgauge.selftest
 from kernelgauge.cli.main import app
@@ -27,6 +34,42 @@ def test_one_specimen_as_json(cache_folder: Path) -> None:
     (finding,) = told["specimens"]
     assert (finding["name"], finding["verdict"], finding["got"]) == ("zeros", "as due", "wrong_value")
     assert told["left_behind"] == []
+
+
+def test_an_interrupted_one_says_what_it_has_judged(cache_folder: Path) -> None:
+    """The real command, on a terminal that shows how far it is."""
+    shown, theirs = os.openpty()
+    line = [sys.executable, "-m", "kernelgauge", "selftest", "--only", "correctness", "--jobs", "1", "--json"]
+    wide = {**os.environ, "COLUMNS": "200"}
+    running = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=theirs, text=True, env=wide)
+    os.close(theirs)
+    anywhere = [f"{each.kind}/{each.name}".encode() for each in chosen("correctness") if "needs" not in each.header]
+    told = bytearray()
+    reader = threading.Thread(target=read_to_its_end, args=(shown, told))
+    reader.start()
+    try:
+        assert comes_true(lambda: any(name in told for name in anywhere), 100), told.decode()
+        running.send_signal(signal.SIGINT)
+        said, _ = running.communicate(timeout=60)
+    finally:
+        running.kill()
+        reader.join()
+        os.close(shown)
+    judged = json.loads(said)["specimens"]
+    assert running.returncode == 130
+    assert "as due" in {each["verdict"] for each in judged} <= {"as due", "skipped"}
+    counted = re.search(rb"(\d+) of (\d+) specimens were judged", told)
+    assert counted and int(counted[1]) == len(judged) < int(counted[2]) == len(chosen("correctness"))
+    assert b"Traceback" not in told
+
+
+def read_to_its_end(terminal: int, into: bytearray) -> None:
+    """A terminal has an error at its end: nobody writes to it any more."""
+    try:
+        while some := os.read(terminal, 65536):
+            into += some
+    except OSError:
+        return
 
 
 def test_a_verdict_that_is_not_due_is_shown_and_ends_with_one(

@@ -24,13 +24,14 @@ from urllib.parse import quote, urlencode
 
 import pytest
 from browser import BROWSER, Browser
-from databases import postgresql  # noqa: F401
+from databases import LOCKED, postgresql  # noqa: F401
 from factories import make_evaluation, quick_protocol
 from waiting import comes_true
 
 pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
 
-from sqlalchemy import Engine, text, update
+from sqlalchemy import Engine, insert, inspect, text, update
+from sqlalchemy.event import listen
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -40,16 +41,16 @@ from kernelgauge.cli.main import app
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import BackendMissing, MachineError, ReferenceTooLarge, StoreError, UsageError
 from kernelgauge.evaluation.isolation import WALLS
-from kernelgauge.schema import Difference, Evaluation, Executed, Finding, Ran, Trial
+from kernelgauge.schema import Difference, Evaluation, Executed, Finding, Ran, Trial, digest
 from kernelgauge.serve.accounts import Account, Accounts
 from kernelgauge.serve.app import application
 from kernelgauge.serve.body import LimitedBody, Throttle
 from kernelgauge.serve.claims import ATTEMPTS, OWN_PAUSE_SECONDS, PAUSE_SECONDS, Claim, Claims
 from kernelgauge.serve.client import Client
-from kernelgauge.serve.database import opened, submissions, writing
+from kernelgauge.serve.database import VERSION, opened, reading, submissions, writing
 from kernelgauge.serve.intake import accepted
 from kernelgauge.serve.judging import FAILURES, Judge
-from kernelgauge.serve.server import served
+from kernelgauge.serve.server import Judges, address, listening, served
 from kernelgauge.serve.setting import Setting, announce, check_same, check_secret
 from kernelgauge.serve.submissions import Allowance, Submissions, TooMany
 from kernelgauge.serve.walls import check_walls
@@ -252,6 +253,7 @@ def test_a_repeat_needs_no_room(engine: Engine) -> None:
     for problem, source, backend in (("1/19", "x = 3\n", ""), ("1/20", "x = 1\n", ""), ("1/19", "x = 1\n", "triton")):
         with pytest.raises(TooMany, match="within an hour"):
             desk.hand_in(ann, problem, source, backend)
+    assert Claims(engine).end(the_claim(Claims(engine)), make_evaluation("1/19"))
     announce(engine, Setting(device="cpu", sizes="full", protocol=load_protocol("strict"), jobs=1))
     with pytest.raises(TooMany, match="within an hour"):  # it would be judged anew
         desk.hand_in(ann, "1/19", "x = 1\n")
@@ -262,6 +264,7 @@ def test_under_another_setting_a_kernel_is_judged_anew(engine: Engine) -> None:
     for sizes in ("full", "medium"):
         announce(engine, Setting(device="cpu", sizes=sizes, protocol=strict, jobs=1))
         assert desk.hand_in(ann, "1/19", "x = 1\n")[1]
+        assert Claims(engine).end(the_claim(Claims(engine)), make_evaluation("1/19"))
         assert not desk.hand_in(ann, "1/19", "x = 1\n")[1]
 
 
@@ -321,9 +324,115 @@ def test_another_version_or_kind_of_database_is_refused(tmp_path: Path) -> None:
         with pytest.raises(StoreError) as refused:
             opened(wrong)
         assert "secret" not in str(refused.value)
-    with pytest.raises(StoreError, match="cannot be used") as refused:
-        opened("postgresql://ann:secret@127.0.0.1:1/none")
-    assert "secret" not in str(refused.value)
+    for unreachable in ("ann:secret@127.0.0.1:1/none", "127.0.0.1:1/none?user=ann&password=secret"):
+        with pytest.raises(StoreError, match="cannot be used") as refused:
+            opened(f"postgresql://{unreachable}")
+        assert "secret" not in str(refused.value)
+
+
+@pytest.fixture
+def locked(postgresql: str, monkeypatch: pytest.MonkeyPatch) -> str:  # noqa: F811
+    """The URL of a database that asks for a password, which stands in the environment alone."""
+    everything = opened(postgresql)
+    with everything.begin() as connection:
+        connection.execute(text("TRUNCATE submissions, accounts, served RESTART IDENTITY"))
+        if connection.execute(text(f"SELECT 1 FROM pg_roles WHERE rolname = '{LOCKED}'")).first():
+            connection.execute(text(f"DROP OWNED BY {LOCKED}"))
+            connection.execute(text(f"DROP ROLE {LOCKED}"))
+        connection.execute(text(f"CREATE ROLE {LOCKED} LOGIN PASSWORD 'hunter2'"))
+        connection.execute(text(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {LOCKED}"))
+        connection.execute(text(f"GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO {LOCKED}"))
+    everything.dispose()
+    monkeypatch.setenv("PGPASSWORD", "hunter2")
+    return postgresql.replace("user=kg", f"user={LOCKED}")
+
+
+def test_a_server_that_cannot_begin_changes_nothing(tmp_path: Path) -> None:
+    """Else the judges of the one that holds the port, or that begins with the right folders, would end."""
+    database = f"sqlite:///{tmp_path / 'serve.db'}"
+    engine = opened(database)
+    announce(engine, ours := Setting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1))
+    fixed = ["--db", database, "--device", "cpu", "--sizes", "odd", "--judges", "0"]
+    with listening("127.0.0.1", 0) as held:
+        port = str(held.getsockname()[1])
+        done = command("serve", *fixed, "--port", port)
+        assert done.returncode == 3 and f"no server could listen on 127.0.0.1:{port}: Address" in done.stderr
+    done = command("serve", str(tmp_path / "nothing"), *fixed, "--port", "0")
+    assert done.returncode == 2 and "there is no run at" in done.stderr
+    the_same(engine, ours)
+    engine.dispose()
+    if socket.has_ipv6:
+        with listening("::1", 0) as held:
+            assert address(held) == f"http://[::1]:{held.getsockname()[1]}"
+
+
+def test_a_judge_that_cannot_be_begun_is_begun_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """For want of memory or processes, here of the program."""
+    monkeypatch.setattr("kernelgauge.serve.server._PAUSE_SECONDS", 0.05)
+    program, begun = tmp_path / "judge", tmp_path / "begun"
+    pool = Judges([str(program)], {}, 1)
+    try:
+        assert comes_true(lambda: "could not be begun" in caplog.text)
+        (tmp_path / "new").write_text(f"#!/bin/sh\n: > {begun}\nexec /bin/sleep 100\n")
+        (tmp_path / "new").chmod(0o700)
+        (tmp_path / "new").rename(program)
+        assert comes_true(begun.exists)
+    finally:
+        pool.close()
+
+
+def test_a_password_of_the_environment_is_needed_once(locked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = opened(locked)
+    engine.dispose()  # all that comes now connects anew
+    monkeypatch.setenv("PGPASSWORD", "another")
+    assert Submissions(engine).counts()["waiting"] == 0
+    engine.dispose()
+    with pytest.raises(StoreError, match="password authentication failed"):
+        opened(locked)
+    opened(f"{locked}&password=hunter2").dispose()  # what the URL says counts more
+
+
+def test_the_very_same_text_is_found_by_an_index(engine: Engine) -> None:
+    """However many there are: it is looked for before anything else is done with what was handed in."""
+    desk, ann = Submissions(engine, PLENTY), an_account(engine)
+    row = {"account": ann.number, "problem": "1/19", "backend": "", "state": "judged", "created": 0.0}
+    row |= {"attempts": 0, "reason": ""}
+    rows = [{**row, "source": f"x = {n}", "digest": str(n), "text_digest": digest(f"x = {n}")} for n in range(3000)]
+    with writing(engine) as connection:
+        connection.execute(insert(submissions), rows)
+        connection.execute(text("ANALYZE submissions"))
+    asked: list[tuple[str, Any]] = []
+    listen(engine, "before_cursor_execute", lambda c, cursor, said, values, *_: asked.append((said, values)))
+    desk.hand_in(ann, "1/19", "x = 7")
+    query, values = next(each for each in asked if "submissions.source = " in each[0])
+    explain = "EXPLAIN" if engine.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN"
+    with engine.begin() as connection:
+        plan = "\n".join(map(str, connection.exec_driver_sql(f"{explain} {query}", values)))
+    assert "submissions_by_text" in plan, plan
+
+
+def test_tables_of_the_version_before_are_brought_up_to_date(engine: Engine) -> None:
+    ann = an_account(engine)
+    assert Submissions(engine).hand_in(ann, "1/19", "x = 'é'\n") == (1, True)
+    with engine.begin() as connection:
+        for change in (
+            "DROP INDEX submissions_by_text",
+            "ALTER TABLE submissions DROP COLUMN text_digest",
+            "UPDATE about SET version = 2",
+        ):
+            connection.execute(text(change))
+    address = engine.url.render_as_string(hide_password=False)
+    with ThreadPoolExecutor(4) as pool:  # a server and its judges begin at once
+        made = list(pool.map(lambda _: opened(address), range(4)))
+    desk = Submissions(made[0], Allowance(per_hour=1, waiting=1))
+    assert desk.hand_in(ann, "1/19", "x = 'é'\n") == (1, False), "it is found, though there is no room"
+    with made[0].begin() as connection:
+        assert connection.execute(text("SELECT version FROM about")).scalars().all() == [VERSION]
+        assert "submissions_by_text" in {each["name"] for each in inspect(connection).get_indexes("submissions")}
+    for each in made:
+        each.dispose()
 
 
 # The judge's loop
@@ -468,12 +577,17 @@ def judged_within(judge: Judge, desk: Submissions) -> None:
         thread.join()
 
 
+def the_same(engine: Engine, setting: Setting) -> None:
+    with reading(engine) as connection:
+        check_same(connection, setting)
+
+
 def test_a_judge_of_another_setting_is_refused(engine: Engine) -> None:
     protocol = load_protocol("strict")
     ours = Setting(device="cpu", sizes="small", protocol=protocol, jobs=1)
-    check_same(engine, ours)  # no server has said anything yet
+    the_same(engine, ours)  # no server has said anything yet
     announce(engine, ours)
-    check_same(engine, ours.model_copy(update={"device": "cuda", "jobs": 7}))
+    the_same(engine, ours.model_copy(update={"device": "cuda", "jobs": 7}))
     others = {
         "sizes": {"sizes": "medium"},
         "math": {"protocol": protocol.under(math="bf16")},
@@ -481,10 +595,84 @@ def test_a_judge_of_another_setting_is_refused(engine: Engine) -> None:
     }
     for name, change in others.items():
         with pytest.raises(UsageError, match=name):
-            check_same(engine, ours.model_copy(update=change))
+            the_same(engine, ours.model_copy(update=change))
     announce(engine, ours.model_copy(update=others["sizes"]))
     with pytest.raises(UsageError, match="sizes"):
-        check_same(engine, ours)
+        the_same(engine, ours)
+
+
+def test_a_judge_ends_when_the_server_judges_otherwise(engine: Engine) -> None:
+    """Nothing more is taken, and what was judged by the old rules is no verdict: it waits for another judge."""
+    ours = Setting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1)
+    theirs = ours.model_copy(update={"sizes": "medium"})
+    announce(engine, ours)
+    handed_in(engine, 3)
+
+    class Changing(Scripted):
+        def submit(self, claim: Claim, begun: Callable[[], None]) -> Future[Evaluation]:
+            if claim.number == 2:
+                announce(engine, theirs)
+            return super().submit(claim, begun)
+
+    evaluator = Changing({1: [make_evaluation("1/19", 2.0)], 2: [make_evaluation("1/19", 2.0)]})
+    told: list[int] = []
+    judge = Judge(Claims(engine, setting=ours), evaluator, lambda claim, kept: told.append(claim.number))
+    with pytest.raises(UsageError, match=r"other rules than this judge: sizes \(small, there medium\) differ"):
+        judge.run(threading.Event())
+    assert told == [] and evaluator.begun == [1, 2]
+    with pytest.raises(UsageError, match="other rules"):
+        Claims(engine, setting=ours).take()
+    desk = Submissions(engine)
+    assert desk.counts() == {"waiting": 3, "judging": 0, "judged": 0, "failed": 0}
+    assert {each.attempts for each in desk.several([1, 2, 3])} == {0}
+    assert the_claim(Claims(engine, setting=theirs)).number == 1
+
+
+def test_a_running_judge_says_why_it_ends(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'serve.db'}"
+    engine = opened(address)
+    words = ["judge", "--device", "cpu", "--sizes", "small", "--math", "torch", "--rules", "any"]
+    protocol = load_protocol("strict").under(math="torch", rules="any")
+    announce(engine, setting := Setting(device="cpu", sizes="small", protocol=protocol, jobs=1))
+    (number,) = handed_in(engine, 1)
+    line = [sys.executable, "-m", "kernelgauge", *words]
+    judge = subprocess.Popen(line, env={**os.environ, "KERNELGAUGE_DB": address}, stderr=subprocess.PIPE, text=True)
+    try:
+        assert comes_true(lambda: Submissions(engine).counts()["judged"] == 1, 100), number
+        announce(engine, setting.model_copy(update={"sizes": "odd"}))
+        _, said = judge.communicate(timeout=60)
+    finally:
+        judge.kill()
+    assert judge.returncode == 2 and "the server judges with other rules than this judge: sizes" in said
+    engine.dispose()
+
+
+def test_a_verdict_by_other_rules_than_the_servers_is_not_kept(engine: Engine) -> None:
+    ours = Setting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1)
+    handed_in(engine, 1)
+    claims = Claims(engine, setting=ours)
+    claim = the_claim(claims)
+    announce(engine, ours.model_copy(update={"sizes": "medium"}))
+    with pytest.raises(UsageError, match="other rules"):
+        claims.end(claim, make_evaluation("1/19"))
+    announce(engine, ours)
+    assert claims.end(claim, make_evaluation("1/19"))
+
+
+def test_what_waits_is_known_under_the_setting_that_it_is_judged_by(engine: Engine) -> None:
+    """Else another could hand in the same kernel, and have it judged a second time under that setting."""
+    desk, ann, bob = Submissions(engine), an_account(engine), an_account(engine, "bob")
+    small = Setting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1)
+    announce(engine, small)
+    medium = small.model_copy(update={"sizes": "medium"})
+    assert desk.hand_in(ann, "1/19", "x = 1\n") == (1, True)
+    announce(engine, medium)
+    assert desk.hand_in(bob, "1/19", "x = 1  # mine\n") == (1, False)
+    assert Claims(engine).end(the_claim(Claims(engine)), make_evaluation("1/19"))
+    announce(engine, small)
+    assert desk.hand_in(ann, "1/19", "x = 1\n") == (2, True)
+    announce(engine, medium)  # where its own account had that kernel judged: it stays what it was
+    assert desk.hand_in(bob, "1/19", "x = 1  # mine\n") == (1, False)
 
 
 def test_without_walls_nobody_is_judged(capsys: pytest.CaptureFixture[str]) -> None:
@@ -507,6 +695,7 @@ def test_a_judge_keeps_what_it_was_told_to_itself() -> None:
         "subprocess.run(['env'])\n"
     )
     secrets = {"KERNELGAUGE_DB": "postgresql://ann:hunter2@host/name", "KERNELGAUGE_TOKEN": "kg_hunter2"}
+    secrets["PGPASSWORD"] = "hunter2"
     line = [sys.executable, "-c", script]
     done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, **secrets}, check=True)
     assert done.stdout.startswith("0\n") and "PATH=" in done.stdout and "hunter2" not in done.stdout
@@ -558,11 +747,10 @@ class Web:
         self.engine = opened(f"sqlite:///{folder / 'serve.db'}")
         self.token = Accounts(self.engine).add("ann")
         self.allowance = allowance
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.server = served(application(self.engine, (), allowance, "a protocol"), "127.0.0.1", self.port)
-        self.thread = threading.Thread(target=self.server.run)
+        listener = listening("127.0.0.1", 0)
+        self.port = listener.getsockname()[1]
+        self.server = served(application(self.engine, (), allowance, "a protocol"))
+        self.thread = threading.Thread(target=self.server.run, args=([listener],))
         self.thread.start()
         assert comes_true(lambda: self.server.started, 120)
 
@@ -938,6 +1126,45 @@ def test_two_judges_a_killed_one_and_a_restart(tmp_path: Path) -> None:
     engine.dispose()
 
 
+def test_a_judge_needs_a_password_that_nobody_below_it_sees(locked: str) -> None:
+    """The whole command, with the password of its PostgreSQL in the environment."""
+    token = command("account", "add", "ann", "--db", locked).stdout.strip()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    line = [sys.executable, "-m", "kernelgauge", "serve", "--port", str(port), "--db", locked]
+    server = subprocess.Popen([*line, "--device", "cpu", "--sizes", "small"])
+    try:
+        client = Client(f"http://127.0.0.1:{port}", token)
+        assert comes_true(lambda: answers(port), 120)
+        number = client.hand_in("1/19", "import kernelgauge.evaluation\nclass ModelNew: ...\n")
+        assert client.waited(number)["verdict"]["rule"] == "imports_evaluator"
+        (judge,) = children(server.pid)
+        below = descendants(judge)
+        seen = [environment_of(each) for each in below]
+        assert any(b"PATH=" in each for each in seen) and not any(b"hunter2" in each for each in seen)
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(300)
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as asking:
+        return asking.connect_ex(("127.0.0.1", port)) == 0
+
+
+def environment_of(process: int) -> bytes:
+    try:
+        return Path(f"/proc/{process}/environ").read_bytes()
+    except OSError:  # it has ended meanwhile
+        return b""
+
+
+def descendants(parent: int) -> list[int]:
+    found = children(parent)
+    return found + [each for child in found for each in descendants(child)]
+
+
 @pytest.mark.nightly
 def test_200_submissions_of_20_clients_at_once_lose_nothing() -> None:
     benchmark = Path(__file__).parent.parent / "benchmarks" / "serve_load.py"
@@ -1027,3 +1254,9 @@ def test_wrong_use_is_one_sentence(
     monkeypatch.delenv("KERNELGAUGE_TOKEN", raising=False)
     with pytest.raises(UsageError, match=said):
         app(words, standalone_mode=False)
+
+
+def test_what_is_missing_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(UsageError, match=r"psycopg is missing: pip install 'kernelgauge\[serve\]'"):
+        app(["account", "list", "--db", "postgresql://host/name"], standalone_mode=False)

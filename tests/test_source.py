@@ -130,11 +130,12 @@ def test_what_cannot_be_read_is_a_lead_of_its_own() -> None:
         f"f(cuda_sources='#define F(x) x\\n' + {'F(' * 50_000!r})",
         f"f(cuda_sources={'catch(' * 50_000!r})",
         f"f(cuda_sources={'R' + chr(34) + '('!r} * 50_000)",
+        f"f(cuda_sources={(chr(34) + chr(92)) * 50_000!r})",
         f"S = {'a(b) ' * 20_000!r}\n" + "f(cuda_sources=S)\n" * 500,
     ],
     ids=[
         *("unary", "attributes", "sum", "circles", "rebound", "memory", "exec", "growing", "templates", "brackets"),
-        *("handlers", "raw strings", "one text often"),
+        *("handlers", "raw strings", "open strings", "one text often"),
     ],
 )
 def test_a_hostile_text_costs_little_and_is_no_error(text: str) -> None:
@@ -270,6 +271,7 @@ def test_comments_strings_and_splices() -> None:
         *("a", "b", "d", '"at::mm("', 'R"x(at::mm( ")x"', "'\"'", "e")
     ]
     assert spelled("at:\\\n:mat\\\nmul(x)") == ["at", "::", "matmul", "(", "x", ")"]
+    assert spelled("'\\'\\") == ["'\\'\\"], "it never ends: nor does a lone backslash end it"
     assert spelled("<% a<:0:> %> %:define") == ["{", "a", "[", "0", "]", "}", "#", "define"]
     assert spelled("v<::at::Tensor>") == ["v", "<", "::", "at", "::", "Tensor", ">"]
 

@@ -70,7 +70,7 @@ def measure(
         return
     if out is None:
         raise UsageError("missing option '--out': the folder to measure into")
-    from kernelgauge.cli.run import selected
+    from kernelgauge.cli.contest import selected
     from kernelgauge.config import load_settings
     from kernelgauge.generation.torch_modes import TorchModes
     from kernelgauge.problems.catalogue import DEFAULT_LEVELS
@@ -147,8 +147,8 @@ def _drawn(out: Path, keys: Sequence[str], known: Sequence[Baseline], count: int
 
 def _judge(contestant: TorchModes, run: Run, rules: Protocol) -> int:
     """Measure what is missing and keep all of it; the number of failures of this machine."""
+    from kernelgauge.cli.contest import usual_jobs
     from kernelgauge.cli.progress import ModesProgress
-    from kernelgauge.cli.run import usual_jobs
     from kernelgauge.config import Limits
     from kernelgauge.contest import judge_all
     from kernelgauge.generation.torch_modes import baseline

@@ -24,6 +24,7 @@ def opened(db: str) -> Engine:
     """The database of that URL. Raises UsageError: the extra is missing, or no such database."""
     try:
         from kernelgauge.serve.database import opened as opened_engine
+
+        return opened_engine(db)
     except ModuleNotFoundError as error:
         raise UsageError(f"{error.name} is missing: pip install 'kernelgauge[serve]'") from None
-    return opened_engine(db)

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from kernelgauge.serve.claims import Claim
     from kernelgauge.serve.setting import Setting
 
-SECRETS = (DATABASE, TOKEN)
+SECRETS = (DATABASE, "PGPASSWORD", TOKEN)
+"""Variables of the environment that nobody sees whom a judge begins."""
 
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Candidates built at once, and on a CPU checked.")]
 Lease = Annotated[
@@ -62,6 +63,7 @@ def judge(
     """
     engine = opened(db)
     from kernelgauge.serve.claims import Claims
+    from kernelgauge.serve.database import reading
     from kernelgauge.serve.evaluator import SessionEvaluator
     from kernelgauge.serve.judging import Judge
     from kernelgauge.serve.setting import check_same
@@ -69,7 +71,8 @@ def judge(
 
     keep_to_ourselves(*SECRETS)
     setting = setting_of(device, sizes, protocol, math, precision, kernels, jobs)
-    check_same(engine, setting)
+    with reading(engine) as connection:  # before anything is begun for it
+        check_same(connection, setting)
     stop = threading.Event()
 
     def asked_to_end(number: int, frame: FrameType | None) -> None:
@@ -83,7 +86,7 @@ def judge(
     try:
         refuse_without_walls(evaluator.walls, without_walls)
         name = f"{socket.gethostname()} {setting.device}"
-        Judge(Claims(engine, lease, name), evaluator, _told).run(stop)
+        Judge(Claims(engine, lease, name, setting), evaluator, _told).run(stop)
     finally:
         evaluator.close()
 

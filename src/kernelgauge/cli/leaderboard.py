@@ -65,7 +65,7 @@ def leaderboard(
 
 def _judged_again(run: Run, beside: Path, protocol: str | None, jobs: int | None) -> Run:
     """The run's candidates, judged anew into a run folder of their own; goes on where it was stopped."""
-    from kernelgauge.cli.run import reeval
+    from kernelgauge.cli.reeval import reeval
     from kernelgauge.store.disk import make_folder
     from kernelgauge.store.run import Run
 

@@ -22,6 +22,7 @@ from kernelgauge.cli import (
     problems,
     profile,
     prompt,
+    reeval,
     report,
     run,
     selftest,
@@ -60,7 +61,7 @@ def root(
 app.command("eval")(evaluate.evaluate)
 app.command("profile")(profile.profile)
 app.command("run")(run.run)
-app.command("reeval")(run.reeval)
+app.command("reeval")(reeval.reeval)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("export")(export.export)

@@ -20,7 +20,6 @@ from kernelgauge.cli.options import (
     RulesName,
     SizesName,
 )
-from kernelgauge.errors import MachineError
 
 
 def serve(
@@ -49,15 +48,15 @@ def serve(
     from kernelgauge.leaderboard.entries import published
     from kernelgauge.report.sources import load
     from kernelgauge.serve.app import application
-    from kernelgauge.serve.server import Judges, served
+    from kernelgauge.serve.server import Judges, address, listening, served
     from kernelgauge.serve.setting import announce
     from kernelgauge.serve.submissions import Allowance
     from kernelgauge.serve.walls import keep_to_ourselves
 
+    theirs = {**os.environ, DATABASE: db}  # of the judges, with the password of the database
     keep_to_ourselves(*SECRETS)
     if judges:
         refuse_without_walls(_walls(), without_walls)
-    announce(engine, setting)
     allowance = Allowance(source_bytes=largest * 1024, per_hour=hourly, waiting=waiting)
     beside = [published(load(path)) for path in runs or ()]
     check_apart(beside)
@@ -66,17 +65,16 @@ def serve(
     command = [sys.executable, "-m", "kernelgauge", "judge", "--protocol", protocol]
     command += ["--jobs", str(jobs), "--lease", str(lease), *(["--without-walls"] if without_walls else [])]
     command += [word for name, value in flags if value for word in (f"--{name}", value.value)]
-    server = served(app, host, port)
-    typer.echo(f"http://{host}:{port}   judged with {setting.title}")
+    server, listener = served(app), listening(host, port)
+    announce(engine, setting)  # not before all else is sure: judges of another setting end when they see it
+    typer.echo(f"{address(listener)}   judged with {setting.title}")
     # The web server gives a signal on when it is done with it; judges must be told of the end first.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    pool = Judges([*command, "--parent", str(os.getpid())], {**os.environ, DATABASE: db}, judges)
+    pool = Judges([*command, "--parent", str(os.getpid())], theirs, judges)
     try:
-        server.run()
+        server.run([listener])
     finally:
         pool.close()
-    if not server.started:
-        raise MachineError(f"no server could listen on {host}:{port}")
 
 
 def _walls() -> tuple[str, ...]:

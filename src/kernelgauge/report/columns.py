@@ -182,12 +182,15 @@ ATTEMPTS = (
     _column("outcome", "text", "what happened; missing where it was not judged", "attempt.evaluation.outcome.value"),
     _column("standing", "text", "faster, tie or slower", "attempt.evaluation.standing"),
     _column("speedup", "number", "reference time over candidate time", "attempt.evaluation.speedup"),
-    _column("candidate_digest", "text", "of its candidate", "attempt.evaluation.candidate_digest"),
+    _column(
+        "candidate_digest", "text", "of its candidate, where it was judged", "attempt.evaluation.candidate_digest"
+    ),
     _column("tokens_read", "integer", "by the contestant", "attempt.spent.tokens_read"),
     _column("tokens_written", "integer", "by the contestant, reasoning included", "attempt.spent.tokens_written"),
     _column("seconds", "number", "of contestant and evaluator", "attempt.spent.seconds"),
     _column("usd", "number", "dollars; missing where prices are not known", "attempt.spent.usd"),
     _column("created", "time", "when the answer came, or was judged, UTC"),
+    _column("source", "text", "its candidate, refused or not; missing where the answer held none", "attempt.source"),
 )
 
 CANDIDATES = (
@@ -284,7 +287,7 @@ TABLES: dict[str, Table] = {
         Table("no_candidates", "one row for each answer that did not come", NO_CANDIDATES, lambda run: run.skips()),
         Table("too_large", "one row for each problem that did not fit", TOO_LARGE, lambda run: run.too_large()),
         Table("attempts", "one row for each call to a contestant", ATTEMPTS, lambda run: run.attempts()),
-        Table("candidates", "one row for each text", CANDIDATES, _sources),
+        Table("candidates", "one row for each text that `evaluations` is about", CANDIDATES, _sources),
     )
 }
 

@@ -3,6 +3,8 @@
 A judge that dies lets its lease run out, and another takes the submission. One that was only slow finds its claim
 gone: its verdict is thrown away, so that no submission ever has two.
 
+Nothing is taken and no verdict is kept under another setting than the server's of that moment.
+
 What a machine could not judge is left alone for a while, and longer by that machine than by others; after `ATTEMPTS`
 it is given up.
 """
@@ -11,14 +13,16 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, Engine, and_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Update, and_, or_, select, update
 
 from kernelgauge.schema import Evaluation
 from kernelgauge.serve.database import accounts, submissions, writing
+from kernelgauge.serve.setting import Setting, check_same
 from kernelgauge.store import codec
 
 ATTEMPTS = 3
@@ -50,15 +54,19 @@ class Claims:
     Args:
         lease: seconds that a claim holds without being renewed; the clocks of all judges must agree better than that.
         judge: which machine this is: the same name after a restart.
+        setting: how this judge judges; without one, as the server says.
     """
 
-    def __init__(self, engine: Engine, lease: float = 120.0, judge: str = ""):
-        self._engine = engine
+    def __init__(self, engine: Engine, lease: float = 120.0, judge: str = "", setting: Setting | None = None):
+        self._engine, self._setting = engine, setting
         self.lease = lease
         self._judge = hashlib.sha256(judge.encode()).hexdigest()[:32]
 
     def take(self) -> Claim | None:
-        """Claim the oldest submission that nobody holds; None if there is none."""
+        """Claim the oldest submission that nobody holds; None if there is none.
+
+        Raises UsageError: the server judges with other rules by now.
+        """
         now, key = time.time(), uuid4().hex
         free = _free(now, self._judge)
         due = select(submissions.c.number).where(free).order_by(submissions.c.number).limit(1)
@@ -69,7 +77,7 @@ class Claims:
             update(submissions).where(submissions.c.number == chosen, free).values(**values).returning(submissions)
         )
         self._give_up(now)
-        with writing(self._engine) as connection:
+        with self._judging() as connection:
             row = connection.execute(claimed).first()
             if row is None:
                 return None
@@ -82,9 +90,14 @@ class Claims:
             self._change(*claims, lease_until=time.time() + self.lease)
 
     def end(self, claim: Claim, verdict: Evaluation) -> bool:
-        """Keep the verdict; False if the claim is not ours any more, and another judge's verdict will stand."""
+        """Keep the verdict; False if the claim is not ours any more, and another judge's verdict will stand.
+
+        Raises UsageError: the server judges with other rules by now, and the claim is ours still.
+        """
         said = {"outcome": verdict.standing or verdict.outcome.value, "speedup": verdict.speedup}
-        return self._change(claim, **_ended("judged"), reason="", record=codec.encode(verdict), **said) == 1
+        values = {**_ended("judged"), "reason": "", "record": codec.encode(verdict), **said}
+        with self._judging() as connection:
+            return connection.execute(_held([claim]).values(values)).rowcount == 1
 
     def begin(self, claim: Claim) -> bool:
         """Count an attempt: what only waits in the hands of a judge that dies has none; False as for `end`."""
@@ -109,10 +122,15 @@ class Claims:
         return self._change(claim, **later, reason=reason, attempts=attempts) == 1
 
     def _change(self, *held: Claim, **values: object) -> int:
-        ours = or_(*(and_(submissions.c.number == c.number, submissions.c.claim == c.key) for c in held))
-        query = update(submissions).where(ours, submissions.c.state == "judging").values(**values)
         with writing(self._engine) as connection:
-            return connection.execute(query).rowcount
+            return connection.execute(_held(held).values(values)).rowcount
+
+    @contextmanager
+    def _judging(self) -> Iterator[Connection]:
+        with writing(self._engine) as connection:
+            if self._setting is not None:
+                check_same(connection, self._setting)
+            yield connection
 
     def _give_up(self, now: float) -> None:
         """End those that took their judges with them, each time."""
@@ -122,6 +140,12 @@ class Claims:
         reason = f"it was begun {ATTEMPTS} times, and no judge came to an end with it"
         with writing(self._engine) as connection:
             connection.execute(update(submissions).where(spent).values(**_ended("failed"), reason=reason))
+
+
+def _held(claims: Collection[Claim]) -> Update:
+    """A change of those that are held by these claims still."""
+    ours = or_(*(and_(submissions.c.number == each.number, submissions.c.claim == each.key) for each in claims))
+    return update(submissions).where(ours, submissions.c.state == "judging")
 
 
 def _ended(state: str) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -9,6 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import (
+    DDL,
     Column,
     Connection,
     Double,
@@ -23,20 +25,30 @@ from sqlalchemy import (
     UniqueConstraint,
     create_engine,
     event,
+    func,
     insert,
     select,
+    update,
 )
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.schema import CreateColumn
 
 from kernelgauge.errors import StoreError
+from kernelgauge.schema import digest
 
-VERSION = 2
-"""Of these tables. History: 1, November 2026, first version; 2, the digest is the kernel's and the setting's."""
+VERSION = 3
+"""Of these tables. History: 1, November 2026, first version; 2, the digest is the kernel's and the setting's; 3, one
+of the text. Tables of version 2 are brought up to date when they are opened.
+"""
 
 _READS = "kernelgauge_reads"
+PASSWORD = "PGPASSWORD"
+"""The variable in which PostgreSQL's own programs look for a password."""
+_IN_QUERY = ("password", "sslpassword")  # of a URL, which SQLAlchemy shows
 _BUSY_SECONDS = 60
 _CONNECTIONS = 20
+_MAKING = 0x6B67  # names the lock of a PostgreSQL under which tables are made and changed
 
 _turns: WeakKeyDictionary[Engine, threading.Lock] = WeakKeyDictionary()
 
@@ -72,6 +84,9 @@ submissions = Table(
     Column("backend", String(40), nullable=False),  # empty: recognised from the text by the judge
     Column("source", Text, nullable=False),
     Column("digest", String(64), nullable=False),  # of the kernel, see leaderboard.identity
+    # Of the text alone: an index over texts themselves would hold them twice, and PostgreSQL takes none so long. The
+    # default is for servers of an earlier version that write to these tables still.
+    Column("text_digest", String(16), nullable=False, server_default=""),
     Column("created", Double, nullable=False),
     Column("state", String(10), nullable=False),
     # While it is judged: of the claim that holds it, and how long that holds. While it waits: of the machine that
@@ -90,6 +105,7 @@ submissions = Table(
     Index("submissions_by_end", "finished"),
     Index("submissions_by_account", "account", "created"),
     Index("submissions_by_kernel", "digest"),
+    Index("submissions_by_text", "text_digest"),
     sqlite_autoincrement=True,
 )
 """Times are seconds since 1970 by the clock of whoever writes them."""
@@ -98,24 +114,35 @@ submissions = Table(
 def opened(address: str) -> Engine:
     """The database at this URL, its tables made where there are none.
 
+    What later connections need of this process's environment is read here: it may be gone by then.
+
     Raises StoreError: no such database, another version of the tables, or neither SQLite nor PostgreSQL.
     """
     url = _url(address)
-    engine = create_engine(url, pool_size=_CONNECTIONS, max_overflow=_CONNECTIONS, pool_pre_ping=True)
+    shown = url.difference_update_query(_IN_QUERY).render_as_string()
+    engine = create_engine(
+        url, pool_size=_CONNECTIONS, max_overflow=_CONNECTIONS, pool_pre_ping=True, connect_args=_password(url)
+    )
     if url.get_backend_name() == "sqlite":
         event.listen(engine, "connect", _careful)
         event.listen(engine, "begin", _begin)
     try:
         with engine.begin() as connection:
-            metadata.create_all(connection)
+            if engine.dialect.name == "postgresql":  # SQLite has one writer at a time anyway
+                connection.execute(select(func.pg_advisory_xact_lock(_MAKING)))
+            about.create(connection, checkfirst=True)
             found = connection.execute(select(about.c.version)).scalar()
             if found is None:
                 connection.execute(insert(about).values(version=VERSION))
+            elif found == 2:
+                _with_text_digests(connection)
+                connection.execute(update(about).values(version=(found := VERSION)))
+            metadata.create_all(connection)
     except SQLAlchemyError as error:
         # The message of a driver may be long, and hold the password.
-        raise StoreError(f"the database {url.render_as_string()} cannot be used: {_first_line(error)}") from None
+        raise StoreError(f"the database {shown} cannot be used: {_first_line(error)}") from None
     if found not in (None, VERSION):
-        raise StoreError(f"the database {url.render_as_string()} has tables of version {found}, not {VERSION}")
+        raise StoreError(f"the database {shown} has tables of version {found}, not {VERSION}")
     return engine
 
 
@@ -134,6 +161,19 @@ def reading(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
+def _with_text_digests(connection: Connection) -> None:
+    """Version 2 to 3."""
+    column = submissions.c.text_digest
+    kind = CreateColumn(column).compile(dialect=connection.dialect)
+    connection.execute(DDL(f"ALTER TABLE submissions ADD COLUMN {kind}"))
+    for number in connection.execute(select(submissions.c.number)).scalars().all():
+        row = submissions.c.number == number
+        source = connection.execute(select(submissions.c.source).where(row)).scalar_one()
+        connection.execute(update(submissions).where(row).values(text_digest=digest(source)))
+    for index in submissions.indexes:
+        index.create(connection, checkfirst=True)
+
+
 def _url(address: str) -> URL:
     try:
         url = make_url(address)
@@ -147,6 +187,12 @@ def _url(address: str) -> URL:
     if backend != "sqlite" or url.database in (None, "", ":memory:"):
         raise StoreError(f"{backend} cannot be used: name a file (sqlite:///path) or a PostgreSQL (postgresql://...)")
     return url.set(drivername="sqlite+pysqlite")
+
+
+def _password(url: URL) -> dict[str, str]:
+    """That of the environment, where a PostgreSQL would look for it: what the URL says counts more."""
+    said = url.get_backend_name() != "postgresql" or url.password is not None or "password" in url.query
+    return {} if said or PASSWORD not in os.environ else {"password": os.environ[PASSWORD]}
 
 
 def _careful(connection: Any, _: Any) -> None:

@@ -48,7 +48,9 @@ class Judge:
     def run(self, stop: threading.Event) -> None:
         """Go on until `stop` is set; what is not done then goes back to the queue, as if it had not been begun.
 
-        Raises MachineError: this machine has failed with too many submissions in a row.
+        Raises:
+            MachineError: this machine has failed with too many submissions in a row.
+            UsageError: the server judges with other rules by now.
         """
         ended = threading.Event()
         keeper = threading.Thread(target=self._hold, args=(ended,), name="kernelgauge-leases", daemon=True)
@@ -92,9 +94,7 @@ class Judge:
             _log.warning("the attempt at submission %d was not counted: %s", claim.number, error)
 
     def _end(self, future: Future[Evaluation]) -> None:
-        with self._renewing:
-            claim = self._under_way.pop(future)
-        error = _error_of(future)
+        claim, error = self._under_way[future], _error_of(future)
         reason = f"this machine cannot judge it: {error}" if isinstance(error, UsageError) else f"{_FAILED}: {error}"
         # Where others have failed before it, the machine is suspected, and not what it was given.
         counts = isinstance(error, UsageError) or not self._failed.keys() - {claim.number}
@@ -109,6 +109,8 @@ class Judge:
                 self._failed[claim.number] = str(error)
                 self._rests_until = time.monotonic() + self._pause * 2 ** (len(self._failed) - 1)
         _until_it_works(lambda: self._judged(claim, action()), self._claims.lease)
+        with self._renewing:  # not before: where that could not be, it goes back to the queue
+            del self._under_way[future]
 
     def _hold(self, ended: threading.Event) -> None:
         while not ended.wait(self._claims.lease / _RENEWALS):

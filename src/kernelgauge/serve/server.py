@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import subprocess
 import threading
 import time
@@ -10,6 +11,8 @@ from collections.abc import Sequence
 
 import uvicorn
 from starlette.applications import Starlette
+
+from kernelgauge.errors import MachineError
 
 _PAUSE_SECONDS = 5.0
 _LONGEST_PAUSE_SECONDS = 600.0
@@ -43,31 +46,52 @@ class Judges:
         pause = _PAUSE_SECONDS
         while not self._stop.is_set():
             began = time.monotonic()
+            end = self._lived()
+            if self._stop.is_set():
+                return
+            if time.monotonic() - began > _LONGEST_PAUSE_SECONDS:
+                pause = _PAUSE_SECONDS
+            _log.warning("a judge %s; another begins in %.0f s", end, pause)
+            self._stop.wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def _lived(self) -> str:
+        """Begin a judge and stay with it; returns in words how it ended, which it is told to when all do."""
+        try:
             judge = subprocess.Popen(self._command, env=self._environment, stdin=subprocess.DEVNULL)
-            while judge.poll() is None and not self._stop.wait(0.2):
-                pass
-            if judge.poll() is None:
-                judge.terminate()
-                try:
-                    judge.wait(_GRACE_SECONDS)
-                except subprocess.TimeoutExpired:
-                    judge.kill()
-                    judge.wait()
-            else:
-                if time.monotonic() - began > _LONGEST_PAUSE_SECONDS:
-                    pause = _PAUSE_SECONDS
-                _log.warning("a judge has ended with %d; another begins in %.0f s", judge.returncode, pause)
-                self._stop.wait(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+        except OSError as error:  # no memory, or no process left: there may be some later
+            return f"could not be begun: {error}"
+        while judge.poll() is None and not self._stop.wait(0.2):
+            pass
+        if judge.poll() is None:
+            judge.terminate()
+            try:
+                judge.wait(_GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                judge.kill()
+                judge.wait()
+        return f"has ended with {judge.returncode}"
 
 
-def served(application: Starlette, host: str, port: int) -> uvicorn.Server:
-    """A web server for the application; `run` it."""
+def listening(host: str, port: int) -> socket.socket:
+    """A socket for `served`, taken before anything else is done for a server. Raises MachineError."""
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise MachineError(f"no server could listen on {host}:{port}: {error.strerror or error}") from None
+
+
+def address(listener: socket.socket) -> str:
+    """Where it is reached, with the port that it was given where none was asked for."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def served(application: Starlette) -> uvicorn.Server:
+    """A web server for the application; `run` it with a socket."""
     return uvicorn.Server(
         uvicorn.Config(
             application,
-            host=host,
-            port=port,
             log_level="warning",
             access_log=False,
             server_header=False,

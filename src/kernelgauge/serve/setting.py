@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Engine, delete, insert, select
+from sqlalchemy import Connection, Engine, delete, insert, select
 
 from kernelgauge.config import Protocol
 from kernelgauge.errors import UsageError
 from kernelgauge.schema import Record, Sizes
-from kernelgauge.serve.database import reading, served, writing
+from kernelgauge.serve.database import served, writing
+from kernelgauge.serve.submissions import judged_from_now_on
 
 
 class Setting(Record):
@@ -37,16 +38,18 @@ class Setting(Record):
 
 
 def announce(engine: Engine, setting: Setting) -> None:
-    """Say in the database how all is judged from now on."""
+    """Say in the database how all is judged from now on. Judges of another setting end when they see it."""
+    rules = json.dumps(setting.rules)
     with writing(engine) as connection:
-        connection.execute(delete(served))
-        connection.execute(insert(served).values(number=1, setting=json.dumps(setting.rules)))
+        if connection.execute(select(served.c.setting)).scalar() != rules:
+            connection.execute(delete(served))
+            connection.execute(insert(served).values(number=1, setting=rules))
+            judged_from_now_on(connection, rules)
 
 
-def check_same(engine: Engine, setting: Setting) -> None:
+def check_same(connection: Connection, setting: Setting) -> None:
     """Raises UsageError if the server says that all is judged otherwise; one that never began says nothing."""
-    with reading(engine) as connection:
-        said = connection.execute(select(served.c.setting)).scalar()
+    said = connection.execute(select(served.c.setting)).scalar()
     ours, theirs = setting.rules, json.loads(said) if said else setting.rules
     if ours != theirs:
         differing = ", ".join(_differing(ours, theirs))

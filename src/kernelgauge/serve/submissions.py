@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import Field
 from sqlalchemy import Connection, Engine, Row, Select, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
 
 from kernelgauge.leaderboard.disclosure import public
 from kernelgauge.leaderboard.identity import identity
-from kernelgauge.schema import Evaluation, Record
+from kernelgauge.schema import Evaluation, Record, digest
 from kernelgauge.serve.accounts import Account
 from kernelgauge.serve.database import about, accounts, reading, served, submissions, writing
 from kernelgauge.store import codec
@@ -105,7 +107,8 @@ class Submissions:
             "problem": problem,
             "backend": backend,
             "source": source,
-            "digest": hashlib.sha256(f"{identity(source)} {setting}".encode()).hexdigest(),
+            "digest": _kernel_digest(source, setting),
+            "text_digest": digest(source),
             "created": time.time(),
             "state": "waiting",
             "attempts": 0,
@@ -174,9 +177,25 @@ class Submissions:
         return [_submission(row) for row in rows]
 
 
+def judged_from_now_on(connection: Connection, setting: str) -> None:
+    """What waits will be judged under this setting, and is known under it: nobody else's copy is judged beside it.
+
+    Where its account had the same kernel judged under it before, it stays what it was.
+    """
+    rows = connection.execute(select(submissions.c.number, submissions.c.source).where(submissions.c.state.in_(OPEN)))
+    for row in rows.all():
+        known = update(submissions).where(submissions.c.number == row.number)
+        with suppress(IntegrityError), connection.begin_nested():
+            connection.execute(known.values(digest=_kernel_digest(row.source, setting)))
+
+
+def _kernel_digest(source: str, setting: str) -> str:
+    return hashlib.sha256(f"{identity(source)} {setting}".encode()).hexdigest()
+
+
 def _same_text(problem: str, backend: str, source: str) -> Select[Any]:
     """Whether this very text was ever handed in, under whatever setting: the digest that tells takes a while."""
-    same = {"problem": problem, "backend": backend, "source": source}
+    same = {"problem": problem, "backend": backend, "text_digest": digest(source), "source": source}
     return select(submissions.c.number).filter_by(**same).limit(1)
 
 
