@@ -19,11 +19,13 @@ from kernelgauge.schema import (
     AttemptRecord,
     Candidate,
     Evaluation,
+    Judgement,
     NoCandidate,
     Record,
     RunHeader,
     Spent,
     TooLarge,
+    judgement,
 )
 from kernelgauge.store import codec
 
@@ -90,6 +92,10 @@ class LoggedRun(Tabled):
     def attempts(self) -> list[AttemptRecord]:
         """Every call to the contestant, and what became of it."""
         return self._of(AttemptRecord)
+
+    def judgements(self) -> list[Judgement]:
+        """When and how long the candidates of attempts were judged."""
+        return [judgement(each.attempt.evaluation) for each in self.attempts() if each.attempt.evaluation]
 
     def spent(self) -> Spent:
         """What all samples cost, as the solver said."""

@@ -15,6 +15,7 @@ from kernelgauge.schema import (
     AttemptRecord,
     Candidate,
     Evaluation,
+    Judgement,
     NoCandidate,
     PaidAttempt,
     Record,
@@ -197,12 +198,17 @@ class Run:
 
     def spent(self) -> Spent:
         """What all calls to a contestant cost, told without their verdicts. Raises StoreError."""
-        latest: dict[tuple[str, int, int], Spent] = {}
-        for number, text in self._attempts.lines():
-            where = f"{self._attempts.path}, line {number}"
-            found = codec.decode(text, PaidAttempt, where)
-            latest[found.problem, found.sample, found.number] = found.attempt.spent
+        found = _decoded(self._attempts, PaidAttempt)
+        latest = {(each.problem, each.sample, each.number): each.attempt.spent for each in found}
         return sum(latest.values(), Spent())
+
+    def judgements(self) -> list[Judgement]:
+        """When and how long the candidates of attempts were judged, once for each time. Raises StoreError.
+
+        An attempt may have been judged anew; its first judgement has taken its time all the same.
+        """
+        found = (each.attempt.evaluation for each in _decoded(self._attempts, PaidAttempt))
+        return list({(each.candidate_digest, each.created): each for each in found if each}.values())
 
     def done(self) -> set[Answer]:
         """Every (problem, sample) that has a record or was skipped: what a resumed run need not ask again."""
