@@ -31,6 +31,7 @@ from kernelgauge.schema import (
     ProfileRow,
     Spent,
     Step,
+    TooLarge,
     WrongElement,
 )
 from kernelgauge.store import Run
@@ -241,6 +242,42 @@ def test_what_led_to_an_answer_can_be_followed(tmp_path: Path, browser: Browser)
     assert "Asked afresh; 1,200 tokens" in browser.js("document.querySelector('.tried p').textContent")
     assert browser.js("document.querySelector('.detail select').value") == "0"
     assert "shared[128]" in browser.js("document.querySelector('.tried pre').textContent")
+    assert browser.said == []
+
+
+@needs_browser
+def test_a_problem_without_a_candidate_opens_like_any_other(tmp_path: Path, browser: Browser) -> None:
+    """None was given, the run was stopped, it does not fit: each says why, and shows what there is."""
+    texts = [KERNEL.replace("256", str(size)) for size in (128, 512)]
+    with Run.create(tmp_path / "run", make_header(problems=("1/1", "1/2", "1/3", "1/4", "1/5"))) as run:
+        run.append(*make_answer("1/1"))
+        run.append_skip(NoCandidate(problem="1/2", level=1, contestant="folder:answers", reason="it gave no code"))
+        run.append_too_large(TooLarge(problem="1/4", level=1, sizes="full", reason="it needs 200 GB of 80 GB"))
+        for problem, sample in (("1/2", 0), ("1/3", 1)):
+            for number, text in enumerate(texts):
+                step = Step(after=number - 1 if number else None)
+                attempt = Attempt(step=step, answer="?", source=text, refusal="it never defines ModelNew")
+                names = {"problem": problem, "problem_digest": "fe", "sample": sample, "number": number}
+                run.append_attempt(AttemptRecord(**names, attempt=attempt))
+    page = tmp_path / "report.html"
+    write_html(Run.read(tmp_path / "run"), page, {f"1/{n}": f"# the reference of 1/{n}\n" for n in range(1, 6)})
+    said = {
+        "#1/2": ("No candidate: it gave no code", 2),
+        "#1/3~1": ("Pending: 2 attempts were made, and the run was stopped before", 2),
+        "#1/4": ("Too large: it needs 200 GB", 0),
+    }
+    for anchor, (reason, attempts) in said.items():
+        browser.open(page, anchor)
+        browser.wait("document.querySelector('.rest pre.source')")
+        text = browser.js("document.querySelector('.detail').textContent")
+        assert reason in text and f"the reference of {anchor[1:4]}" in text
+        assert browser.js("document.querySelectorAll('.attempts g').length") == attempts
+        if attempts:
+            browser.wait("document.querySelector('.tried .diff')")
+            assert "What was tried" in text and "it never defines ModelNew" in text
+            browser.js("document.querySelector('.attempts g').dispatchEvent(new MouseEvent('click'))")
+            browser.wait("document.querySelector('.tried pre')?.textContent.includes('shared[128]')")
+    assert browser.js("document.querySelectorAll('tr.row').length") == 4
     assert browser.said == []
 
 

@@ -14,7 +14,8 @@ from kernelgauge.report.curves import curves
 from kernelgauge.report.profiles import Key
 from kernelgauge.report.scores import Scores
 from kernelgauge.report.suite import tags_of
-from kernelgauge.schema import AttemptRecord, Evaluation, NoCandidate, Profile, Timing, finite
+from kernelgauge.report.unanswered import Unanswered, unanswered
+from kernelgauge.schema import AttemptRecord, Evaluation, Profile, Timing, finite
 from kernelgauge.store.run import Answer
 from kernelgauge.timing.profile_text import render
 
@@ -61,19 +62,21 @@ def payload(
     """The data elements of the page by their id. Row i of `overview.rows` has line i of `details`.
 
     `evaluations` are those that stand, in the order of `scores.problems`; `references` is source by problem;
-    `attempts` is what led to the answer of a problem and sample.
+    `attempts` is what led to the answer of a problem and sample, or to none.
     """
     texts: dict[str, int] = {}
     places = {e: place for place, e in enumerate(dict.fromkeys(e.environment for e in evaluations))}
     drawn = max(FEWEST, min(DRAWN, DRAWN_IN_ALL // (2 * len(evaluations) or 1)))
     seen = profiles or {}
+    tried = attempts or {}
+    open_ = unanswered(scores, {(e.problem, e.sample) for e in evaluations}, _each(tried))
     details = [
         _detail(e, drawn)
         | {
             "environment": places[e.environment],
             "source": _place(texts, source_of(e.candidate_digest)),
             "original": _place(texts, references.get(e.problem)),
-            "history": [_tried(each, texts) for each in (attempts or {}).get((e.problem, e.sample), ())],
+            "history": [_tried(each, texts) for each in tried.get((e.problem, e.sample), ())],
             "profiles": [
                 render(seen[e.problem, digest])
                 for digest in (e.candidate_digest, None)
@@ -82,12 +85,21 @@ def payload(
         }
         for e in evaluations
     ]
+    details += [
+        {
+            "contestant": each.contestant,
+            "source": None,
+            "original": _place(texts, references.get(each.problem)),
+            "history": [_tried(record, texts) for record in tried.get((each.problem, each.sample), ())],
+        }
+        for each in open_
+    ]
     left_out = {left.problem for left in scores.left_out}
     found = curves(evaluations, scores.no_candidates)
     overview = {
         "rows": [
             *(_row(e, e.problem not in left_out) for e in evaluations),
-            *map(_missing, scores.no_candidates),
+            *map(_missing, open_),
         ],
         "curves": {name: [(_short(p), _short(y)) for p, y in curve] for name, curve in found.items()},
         "tags": {
@@ -138,17 +150,13 @@ def _row(evaluation: Evaluation, counts: bool) -> dict[str, Any]:
     return row
 
 
-def _missing(skip: NoCandidate) -> dict[str, Any]:
-    return {
-        "problem": skip.problem,
-        "name": "",
-        "level": level_of(skip),
-        "sample": skip.sample,
-        "backend": "",
-        "outcome": "no_candidate",
-        "reason": skip.reason,
-        "counts": skip.counts,
-    }
+def _missing(each: Unanswered) -> dict[str, Any]:
+    return each.model_dump(exclude={"contestant"}) | {"backend": ""}
+
+
+def _each(attempts: Mapping[Answer, Sequence[AttemptRecord]]) -> Iterable[Answer]:
+    """The sample of every attempt, once for each."""
+    return (answer for answer, records in attempts.items() for _ in records)
 
 
 def _detail(evaluation: Evaluation, drawn: int) -> dict[str, Any]:
