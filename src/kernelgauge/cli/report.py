@@ -19,7 +19,8 @@ def _references(run: Records) -> dict[str, str]:
     from kernelgauge.errors import ProblemError
     from kernelgauge.problems.loader import load_problem, sizes_within
 
-    asked = {record.problem: record.problem_digest for record in (*run.attempts(), *run.evaluations())}
+    asked = {tried.problem: tried.problem_digest for tried in run.attempts()}
+    asked |= {record.problem: record.problem_digest for record in run.evaluations()}
     found = {}
     for key in run.header.problems:
         try:

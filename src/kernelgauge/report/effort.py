@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from math import fsum
 from statistics import median, quantiles
 
 from kernelgauge.schema import Evaluation, Judgement, Record
@@ -53,7 +54,7 @@ def effort(evaluations: Sequence[Evaluation], tried: Sequence[Judgement] = ()) -
     timed = list(judged.values())
     if not timed:
         return None
-    total = sum(sum(e.seconds.values()) for e in timed)
+    total = fsum(second for e in timed for second in e.seconds.values())  # whatever order records come in
     moments = [e.created for e in timed]
     clock = (max(moments) - min(moments)).total_seconds()
     names = dict.fromkeys(name for e in timed for name in e.seconds)
@@ -74,8 +75,8 @@ def _stage(name: str, seconds: Sequence[float], total: float) -> Stage:
     return Stage(
         name=name,
         candidates=len(seconds),
-        total=sum(seconds),
-        share=sum(seconds) / total,
+        total=fsum(seconds),
+        share=fsum(seconds) / total,
         median=median(seconds),
         p95=quantiles(seconds, n=20, method="inclusive")[-1] if len(seconds) > 1 else seconds[0],
     )
