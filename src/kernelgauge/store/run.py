@@ -57,7 +57,7 @@ class Run:
     """One run folder, from `create`, `open`, `create_or_resume` (to append) or `read` (to read only)."""
 
     torn: str | None
-    """One sentence if a line was found unfinished, because its writer was killed; None otherwise."""
+    """One sentence if lines were found unfinished, because their writer was killed; None otherwise."""
 
     def __init__(self, path: Path, header: RunHeader, lock: FolderLock | None) -> None:
         self.path = path
@@ -241,11 +241,13 @@ class Run:
         return {(record.problem, record.sample) for record in records}
 
     def _look_for_tears(self) -> None:
+        found = []
         for journal in (self._evaluations, self._skips, self._too_large, self._attempts):
             if self._lock and (aside := journal.mend()):
-                self.torn = f"the last line of {journal.path} was unfinished and was moved to {aside.name}"
+                found.append(f"the last line of {journal.path} was unfinished and was moved to {aside.name}")
             elif not self._lock and (tail := journal.torn()):
-                self.torn = f"the last line of {journal.path} is unfinished ({len(tail)} bytes) and was left out"
+                found.append(f"the last line of {journal.path} is unfinished ({len(tail)} bytes) and was left out")
+        self.torn = "; ".join(found) or None
 
     def _check_writable(self) -> None:
         if not self._lock:
