@@ -116,7 +116,9 @@ async function changePart(row, attempts, detail) {
 
 // Returns at once; what has to be unpacked follows. `attempts` are all rows of the problem, in their order.
 function detailView(row, place, environments, attempts = [row], go = () => {}) {
-  const body = make("div", {}, make("p", { class: "verdict" }, verdict(row)));
+  const said = make("p", { class: "verdict" }, verdict(row)), body = make("div", {}, said);
+  // The table has the beginning of a long reason only.
+  detailAt(place).then((detail) => { said.textContent = verdict({ ...row, reason: detail.reason }); }, () => {});
   const rest = make("div", { class: "rest", "aria-busy": "true" });
   body.append(rest);
   detailParts(row, place, environments, attempts, go).then((parts) => rest.replaceChildren(...parts), (error) => rest.replaceChildren(make("p", { class: "bad" }, `The details cannot be shown: ${error.message}.`)))
