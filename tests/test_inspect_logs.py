@@ -121,6 +121,15 @@ def test_what_is_scored_again_stands_under_its_new_protocol(tmp_path: Path) -> N
     assert (header.protocol, header.protocol_digest, header.generation) == ("v0.1", "f" * 16, None)
 
 
+def test_a_log_of_a_task_that_was_cancelled_says_so_on_its_board(tmp_path: Path) -> None:
+    log = make_log([(make_evaluation("1/1"), "lost")])
+    log.status = "cancelled"
+    write_eval_log(log, str(tmp_path / "log.eval"))
+    (board,) = boards([published(kg.load(tmp_path / "log.eval"))])
+    told = "log.eval: the log log.eval is of a task that was cancelled: samples may be missing."
+    assert board.notes == (told,) and board.standings["all"][0].unfinished
+
+
 def test_attempts_that_are_none_of_ours_are_refused_with_their_place(tmp_path: Path) -> None:
     record: Evaluation = make_evaluation("1/1")
     log = make_log([(record, "lost")])

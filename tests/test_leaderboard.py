@@ -371,6 +371,13 @@ def test_a_run_that_is_not_whole_says_so_and_loses_nothing_that_was_finished(tmp
         assert stopped in " ".join((said.stderr if name == "export" else said.stdout).split())
 
 
+def test_a_run_without_any_verdict_is_said_to_be_on_no_board(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "mute", make_header(problems=("1/1",))) as run:
+        run.append_skip(NoCandidate(problem="1/1", contestant="folder:answers", reason="no code in it"))
+    done = command(str(tmp_path / "mute"), "--out", str(tmp_path / "site"))
+    assert done.returncode == 0 and "mute stands on no board: it holds no verdict" in done.stderr
+
+
 def test_samples_that_are_missing_are_counted_by_problem(tmp_path: Path) -> None:
     with Run.create(tmp_path / "run", make_header(problems=("1/1", "1/2", "1/3"), samples=2)) as run:
         run.append(*make_answer("1/1"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelgauge.cli.notices import tell_shortcomings
+from kernelgauge.cli.notices import tell_boardless, tell_shortcomings
 from kernelgauge.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def leaderboard(
         tell_shortcomings(claimed)
     lacks = [shortcomings(run) for run in claimed]
     found = [published(run, with_logs, lacking) for run, lacking in zip(given, lacks, strict=True)]
+    tell_boardless(found)
     check_apart(found)
     site = Site(found)
     written = publish(site, out)

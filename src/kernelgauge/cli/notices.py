@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
+    from kernelgauge.leaderboard.entries import Published
     from kernelgauge.report.tables import Records
 
 
@@ -18,3 +19,11 @@ def tell_shortcomings(runs: Iterable[Records]) -> None:
     for run in runs:
         for sentence in shortcomings(run):
             typer.echo(f"kernelgauge: {run.path}: {sentence}", err=True)
+
+
+def tell_boardless(runs: Iterable[Published]) -> None:
+    """Say which runs stand on no board."""
+    for run in runs:
+        if not run.entries:
+            why = "it holds no verdict, and nothing else says on which hardware it was"
+            typer.echo(f"kernelgauge: {run.origin} stands on no board: {why}", err=True)

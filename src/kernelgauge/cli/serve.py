@@ -12,7 +12,7 @@ import typer
 
 from kernelgauge.cli.database import DATABASE, SQLITE, Database, opened
 from kernelgauge.cli.judge import SECRETS, Jobs, Lease, WithoutWalls, refuse_without_walls, setting_of
-from kernelgauge.cli.notices import tell_shortcomings
+from kernelgauge.cli.notices import tell_boardless, tell_shortcomings
 from kernelgauge.cli.options import (
     DeviceName,
     MathName,
@@ -63,6 +63,7 @@ def serve(
     whole = [load(path) for path in runs or ()]
     tell_shortcomings(whole)
     beside = [published(run) for run in whole]
+    tell_boardless(beside)
     check_apart(beside)
     app = application(engine, beside, allowance, setting.title)
     flags = [("device", device), ("sizes", sizes), ("math", math), ("precision", precision), ("rules", kernels)]
