@@ -28,13 +28,25 @@ from kernelgauge.cli.main import app
 from kernelgauge.errors import StoreError, UsageError
 from kernelgauge.leaderboard import Contestant, Entry, Published, boards, leads, published, ranked
 from kernelgauge.leaderboard.conflicts import check_apart
-from kernelgauge.leaderboard.entries import setting_of
+from kernelgauge.leaderboard.entries import Missing, setting_of
 from kernelgauge.leaderboard.identity import identity
 from kernelgauge.leaderboard.publishing import publish
 from kernelgauge.leaderboard.site import Site
 from kernelgauge.problems.loader import load_problem
+from kernelgauge.report.scores import score_run
+from kernelgauge.report.shortcomings import shortcomings
 from kernelgauge.report.sources import load
-from kernelgauge.schema import Bound, Budget, Candidate, Evaluation, Generation, NoCandidate, OverBaseline, Work
+from kernelgauge.schema import (
+    Bound,
+    Budget,
+    Candidate,
+    Evaluation,
+    Generation,
+    NoCandidate,
+    OverBaseline,
+    TooLarge,
+    Work,
+)
 from kernelgauge.store import Run
 
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is on PATH")
@@ -54,6 +66,7 @@ OVER_COMPILE = OverBaseline(
     mode="compile", strongest=True, speedup=1.2, interval=(1.1, 1.3), measured=datetime(2026, 10, 1, tzinfo=UTC)
 )
 BEGIN = datetime(2026, 11, 1, tzinfo=UTC)
+BOB = Contestant(name="bob")
 
 
 def an_entry(
@@ -285,6 +298,95 @@ def test_a_run_brings_its_sources_skips_and_ways_of_asking(tmp_path: Path) -> No
     )
     (row,) = boards([found])[0].standings["all"]
     assert (row.group.samples, row.group.no_candidate, row.group.fast_p["0"]) == (3, 1, 0.75)
+
+
+def test_a_problem_that_nobody_answered_counts_as_in_the_report(tmp_path: Path) -> None:
+    header = make_header(problems=("1/1", "1/2", "2/1", "3/1", "3/2"))
+    with Run.create(tmp_path / "run", header) as run:
+        run.append(*make_answer("1/1"))
+        run.append(*make_answer("1/2", speedup=1.4))
+        run.append(*make_answer("2/1", outcome="wrong_value"))
+        run.append_skip(NoCandidate(problem="3/1", contestant="folder:answers", reason="/secret: no code in it"))
+        run.append_too_large(TooLarge(problem="3/2", level=3, sizes="full", reason="too large"))
+    said = score_run(Run.read(tmp_path / "run"))
+    (board,) = boards([published(Run.read(tmp_path / "run"))])
+    (row,) = board.standings["all"]
+    assert (row.group.correct, row.group.problems) == (said.overall.correct, said.overall.problems) == (2, 4)
+    assert row.group.fast_p == said.overall.fast_p and row.answered == 3
+    assert {level: rows[0].group.problems for level, rows in board.standings.items()} == {
+        "all": 4, "1": 2, "2": 1, "3": 1,
+    }  # fmt: skip
+    others = boards([published(Run.read(tmp_path / "run")), Published("a run", (an_entry("1/1", 2.0, "bob"),), ())])
+    assert {each.contestant.name: each.group.problems for each in others[0].standings["all"]} == {
+        "folder:answers": 4, "bob": 4,
+    }  # fmt: skip
+    assert command(str(tmp_path / "run"), "--out", str(tmp_path / "site")).returncode == 0
+    (page,) = (tmp_path / "site").glob("*/3_1.html")
+    text = page.read_text()
+    assert "Nobody has a right answer" in text and "without a candidate" in text and "folder:answers" in text
+    assert not any("/secret" in each.read_text() for each in (tmp_path / "site").rglob("*.html"))
+    assert "of 4</small>" in next((tmp_path / "site").glob("*/index.html")).read_text()
+
+
+def test_who_gave_no_candidate_in_a_suite_stands_on_its_board_with_nothing() -> None:
+    ours = an_entry("mine:1/1", who="ann", level=1)
+    skip = NoCandidate(problem="mine:1/1", level=1, contestant="bob", reason="none")
+    (board,) = boards([Published("a", (ours,), ()), Published("b", (), (Missing(skip, BOB, ours.setting),))])
+    assert [(row.contestant.name, row.answered, row.group.fast_p["1"]) for row in board.standings["all"]] == [
+        ("ann", 1, 1.0),
+        ("bob", 0, 0.0),
+    ]
+
+
+def test_a_run_that_is_not_whole_says_so_and_loses_nothing_that_was_finished(tmp_path: Path) -> None:
+    """A line is torn, and the run stopped: on the board, on standard error, in a comparison."""
+    whole, torn = tmp_path / "whole", tmp_path / "torn"
+    for folder in (whole, torn):
+        with Run.create(
+            folder, make_header(problems=("1/1", "1/2", "1/3"), contestant=f"folder:{folder.name}")
+        ) as run:
+            for problem in ("1/1", "1/2", "1/3") if folder == whole else ("1/1", "1/2"):
+                record, candidate = make_answer(problem, contestant=f"folder:{folder.name}")
+                run.append(record, candidate)
+    file = torn / "evaluations.jsonl"
+    file.write_bytes(file.read_bytes()[:-30])
+    (line,) = shortcomings(load(torn))[:1]
+    assert re.fullmatch(r"the last line of evaluations.jsonl is unfinished \(\d+ bytes\) and was left out", line)
+    stopped = "the run is not finished: 2 of 3 answers have no verdict yet (1/2, 1/3)"
+    assert shortcomings(load(torn))[1:] == (stopped,) and shortcomings(load(whole)) == ()
+    (board,) = boards(map(published, map(load, (whole, torn))))
+    assert board.notes == (f"torn: {line}.", f"torn: {stopped}.")
+    rows = {row.contestant.name: row for row in board.standings["all"]}
+    assert (rows["folder:torn"].unfinished, rows["folder:whole"].unfinished) == (True, False)
+    assert (rows["folder:torn"].answered, len(board.problems["1/1"].entries)) == (1, 2)
+    done = command(str(whole), str(torn), "--out", str(tmp_path / "site"))
+    assert done.returncode == 0 and f"kernelgauge: {torn}: {stopped}" in done.stderr and str(whole) not in done.stderr
+    page = next((tmp_path / "site").glob("*/index.html")).read_text()
+    assert stopped in page and "not a whole run" in page and str(torn) not in page
+    for name in ("export", "compare"):
+        said = subprocess.run(
+            [sys.executable, "-m", "kernelgauge", name, str(whole), str(torn)], capture_output=True, text=True
+        )
+        assert said.returncode == 0, said.stderr
+        assert stopped in " ".join((said.stderr if name == "export" else said.stdout).split())
+
+
+def test_a_run_without_any_verdict_is_said_to_be_on_no_board(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "mute", make_header(problems=("1/1",))) as run:
+        run.append_skip(NoCandidate(problem="1/1", contestant="folder:answers", reason="no code in it"))
+    done = command(str(tmp_path / "mute"), "--out", str(tmp_path / "site"))
+    assert done.returncode == 0 and "mute stands on no board: it holds no verdict" in done.stderr
+
+
+def test_samples_that_are_missing_are_counted_by_problem(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "run", make_header(problems=("1/1", "1/2", "1/3"), samples=2)) as run:
+        run.append(*make_answer("1/1"))
+        run.append_skip(NoCandidate(problem="1/1", contestant="folder:answers", sample=1, reason="refused"))
+        run.append(*make_answer("1/2"))
+        run.append_too_large(TooLarge(problem="1/3", level=1, sizes="full", reason="too large"))
+    assert shortcomings(load(tmp_path / "run")) == (
+        "the run is not finished: 1 of 4 answers have no verdict yet (1/2)",
+    )
 
 
 def test_a_log_of_inspect_is_published_as_a_run_is(tmp_path: Path) -> None:
@@ -539,7 +641,7 @@ def test_what_was_replaced_or_never_came_is_judged_again_as_such(tmp_path: Path)
     (judged,) = [Run.read(each) for each in (tmp_path / "site.rejudged").iterdir()]
     assert {(skip.problem, skip.sample) for skip in judged.skips()} == {("1/19", 1), ("1/19", 2), ("1/20", 0)}
     (row,) = boards([published(judged)])[0].standings["all"]
-    assert (row.group.samples, row.group.no_candidate) == (3, 2)
+    assert (row.group.samples, row.group.no_candidate) == (4, 3)
     with Run.open(run) as store:
         store.append(*answer("return x * 0"))
     done = command(str(run), *again)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from factories import make_answer, make_environment, make_evaluation, make_header, make_run
+from factories import make_answer, make_candidate, make_environment, make_evaluation, make_header, make_run
 from rich.console import Console
 
 from kernelgauge.report import Scores, fast_p, score, score_run
@@ -303,6 +303,29 @@ def test_effort_against_a_worked_example() -> None:
     assert (check.total, check.median, check.p95) == (6.0, 2.0, pytest.approx(2.9))
     assert effort([]) is None
     assert "450 an hour (build 75 %, check 25 %); 180 an hour by the clock" in in_words(found)
+
+
+def test_effort_counts_every_evaluation_and_says_which_were_attempts(tmp_path: Path) -> None:
+    """Two attempts, of which one was judged twice and one became the answer; the answer before it was replaced."""
+    begun = datetime(2026, 11, 22, tzinfo=UTC)
+
+    def judged(number: int, seconds: float) -> Evaluation:
+        digest = make_candidate(source=f"x = {number}\n").digest
+        created = begun + timedelta(minutes=number)
+        return make_evaluation("1/1", candidate_digest=digest, seconds={"check": seconds}, created=created)
+
+    asked = {"problem": "1/1", "problem_digest": "fedcba9876543210", "sample": 0}
+    with Run.create(tmp_path / "run", make_header()) as run:
+        for number, seconds in ((0, 1.0), (2, 4.0)):
+            run.append(judged(number, seconds), make_candidate(source=f"x = {number}\n"))
+        for place, each in ((0, judged(1, 2.0)), (0, judged(3, 8.0)), (1, judged(2, 4.0))):
+            attempt = Attempt(answer="?", evaluation=each, spent=Spent(calls=1, evaluations=1))
+            run.append_attempt(AttemptRecord(**asked, number=place, attempt=attempt))
+    found = score_run(Run.read(tmp_path / "run")).effort
+    assert found is not None
+    assert (found.candidates, found.attempts, found.seconds) == (4, 2, 15.0)
+    assert found.stages[0].candidates == 4 and found.clock_seconds == 180.0
+    assert "4 candidates, 2 of them attempts, in 15 s of its own time" in in_words(found)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pytest
 from browser import BROWSER, Browser, texts_in
@@ -18,6 +19,7 @@ from test_report import FIVE
 
 from kernelgauge.errors import StoreError
 from kernelgauge.report import html, score
+from kernelgauge.report.cutting import cut
 from kernelgauge.report.html import render_html, write_html
 from kernelgauge.report.packing import packed
 from kernelgauge.report.payload import embed
@@ -31,6 +33,7 @@ from kernelgauge.schema import (
     ProfileRow,
     Spent,
     Step,
+    TooLarge,
     WrongElement,
 )
 from kernelgauge.store import Run
@@ -50,6 +53,13 @@ def rendered(evaluations: list[Evaluation], path: Path, source: str = "class Mod
     page = render_html(score(evaluations, header=make_header()), evaluations, lambda digest: source)
     path.write_text(page, encoding="utf-8")
     return path
+
+
+def rows_and_details(page: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The rows of a page's table, and what they open to."""
+    found = re.search(r'<script type="application/json" id="overview">(.*?)</script>', page.read_text(), re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])["rows"], texts_in(page, "details")
 
 
 def test_packed_lines_are_the_same_lines(tmp_path: Path) -> None:
@@ -104,7 +114,63 @@ def test_a_page_that_would_be_too_large_keeps_the_best_and_the_last_source(
     assert [text[:3] for text in texts_in(page)] == ["# 2", "# 4"]
 
 
+def test_what_is_cut_says_how_much_and_where_the_whole_lies() -> None:
+    assert cut("abc", 3, "there") == "abc"
+    said = "\n[cut here: 96 of 100 characters are left out of this page; the whole is in there]\n"
+    assert cut("a" * 50 + "b" * 50, 4, "there") == f"aaa{said}b"
+    assert cut("a" * 50 + "b" * 50, 4, "there", head=0) == f"{said.lstrip()}bbbb"
+
+
+def test_sources_are_cut_before_they_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best and the last stay whole; of the others the ends are there, and where the whole lies."""
+    monkeypatch.setattr(html, "MOST_SOURCES", 400_000)
+    draw = random.Random(3)
+    sources = [f"# {n}\n{draw.randbytes(50_000).hex()}\n# end {n}\n" for n in range(8)]
+    with Run.create(tmp_path / "run", make_header()) as run:
+        for sample, speedup in enumerate((1.0, 2.0, 1.5, 1.2)):
+            run.append(*make_answer("1/1", source=sources[sample], sample=sample, speedup=speedup))
+        for number, source in enumerate(sources[4:]):
+            names = {"problem": "1/2", "problem_digest": "fe", "sample": 0, "number": number}
+            run.append_attempt(AttemptRecord(**names, attempt=Attempt(answer="?", source=source, refusal="no")))
+    run = Run.read(tmp_path / "run")
+    write_html(run, tmp_path / "report.html")
+    shown = texts_in(tmp_path / "report.html")
+    whole = {n for n, source in enumerate(sources) if source in shown}
+    assert whole == {1, 3, 7} and len(shown) == 8
+    first = next(text for text in shown if text.startswith("# 0"))
+    digest = make_answer("1/1", source=sources[0])[1].digest
+    (said,) = re.findall(r"\[cut here: .*\]", first)
+    gone = len(sources[0]) - 20_000
+    assert said.startswith(f"[cut here: {gone:,} of {len(sources[0]):,} characters are left out of this page; ")
+    assert said.endswith(f"the whole is in candidates/{digest}.py of the run run]") and first.endswith("# end 0\n")
+    assert any("attempts.jsonl (1/2, sample 0, attempt 0) of the run run]" in text for text in shown)
+
+
+def test_long_words_beside_a_candidate_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = make_evaluation(
+        "1/1", outcome="runtime_error", reason="R" * 9000, log="x" * 9000 + "the end", notes=("n" * 9000,)
+    )
+    page = tmp_path / "report.html"
+    (row,), (detail,) = rows_and_details(rendered([long], page))
+    assert len(row["reason"]) == 300 and row["reason"].endswith("…")
+    assert "cut here: 7,000 of 9,000" in detail["reason"] and "cut here: 7,000 of 9,000" in detail["notes"][0]
+    where = f"the whole is in evaluations.jsonl of the run, record {long.id}]"
+    assert detail["log"].startswith("[cut here: 3,007 of 9,007") and where in detail["log"]
+    assert detail["log"].endswith("the end")
+    monkeypatch.setattr(html, "MOST_DETAILS", 100)
+    _, (detail,) = rows_and_details(rendered([long], page))
+    assert len(detail["log"]) < 500 and detail["log"].endswith("the end")
+
+
 # In a browser
+
+
+@needs_browser
+def test_a_long_reason_is_read_where_its_row_opens(tmp_path: Path, browser: Browser) -> None:
+    failed = make_evaluation("1/1", outcome="runtime_error", reason="R" * 1500)
+    browser.open(rendered([failed], tmp_path / "report.html"), "#1/1")
+    browser.wait("document.querySelector('.verdict').textContent.endsWith('R'.repeat(1500) )")
+    assert browser.said == []
 
 
 @needs_browser
@@ -241,6 +307,42 @@ def test_what_led_to_an_answer_can_be_followed(tmp_path: Path, browser: Browser)
     assert "Asked afresh; 1,200 tokens" in browser.js("document.querySelector('.tried p').textContent")
     assert browser.js("document.querySelector('.detail select').value") == "0"
     assert "shared[128]" in browser.js("document.querySelector('.tried pre').textContent")
+    assert browser.said == []
+
+
+@needs_browser
+def test_a_problem_without_a_candidate_opens_like_any_other(tmp_path: Path, browser: Browser) -> None:
+    """None was given, the run was stopped, it does not fit: each says why, and shows what there is."""
+    texts = [KERNEL.replace("256", str(size)) for size in (128, 512)]
+    with Run.create(tmp_path / "run", make_header(problems=("1/1", "1/2", "1/3", "1/4", "1/5"))) as run:
+        run.append(*make_answer("1/1"))
+        run.append_skip(NoCandidate(problem="1/2", level=1, contestant="folder:answers", reason="it gave no code"))
+        run.append_too_large(TooLarge(problem="1/4", level=1, sizes="full", reason="it needs 200 GB of 80 GB"))
+        for problem, sample in (("1/2", 0), ("1/3", 1)):
+            for number, text in enumerate(texts):
+                step = Step(after=number - 1 if number else None)
+                attempt = Attempt(step=step, answer="?", source=text, refusal="it never defines ModelNew")
+                names = {"problem": problem, "problem_digest": "fe", "sample": sample, "number": number}
+                run.append_attempt(AttemptRecord(**names, attempt=attempt))
+    page = tmp_path / "report.html"
+    write_html(Run.read(tmp_path / "run"), page, {f"1/{n}": f"# the reference of 1/{n}\n" for n in range(1, 6)})
+    said = {
+        "#1/2": ("No candidate: it gave no code", 2),
+        "#1/3~1": ("Pending: 2 attempts were made, and the run was stopped before", 2),
+        "#1/4": ("Too large: it needs 200 GB", 0),
+    }
+    for anchor, (reason, attempts) in said.items():
+        browser.open(page, anchor)
+        browser.wait("document.querySelector('.rest pre.source')")
+        text = browser.js("document.querySelector('.detail').textContent")
+        assert reason in text and f"the reference of {anchor[1:4]}" in text
+        assert browser.js("document.querySelectorAll('.attempts g').length") == attempts
+        if attempts:
+            browser.wait("document.querySelector('.tried .diff')")
+            assert "What was tried" in text and "it never defines ModelNew" in text
+            browser.js("document.querySelector('.attempts g').dispatchEvent(new MouseEvent('click'))")
+            browser.wait("document.querySelector('.tried pre')?.textContent.includes('shared[128]')")
+    assert browser.js("document.querySelectorAll('tr.row').length") == 4
     assert browser.said == []
 
 
@@ -395,4 +497,35 @@ def test_5000_evaluations_open_in_two_seconds(tmp_path: Path, browser: Browser) 
     assert "200 shown of 5000 candidates" in browser.js("document.body.textContent")
     browser.open(page, "#4/4999")
     assert "Answer 4998.0" in browser.js("document.querySelector('pre.source').textContent")
+    assert browser.said == []
+
+
+@needs_browser
+def test_5000_large_attempts_keep_the_page_small_and_quick(tmp_path: Path, browser: Browser) -> None:
+    """Sources of 100 kB, logs and reasons as long as they come; hardly anything of them can be compressed."""
+    noise = random.Random(5)
+    evaluations = [
+        evaluation.model_copy(
+            update={
+                "candidate_digest": f"{place:016x}",
+                "sample": place % 20,
+                "log": noise.randbytes(8000).hex(),
+                "reason": "" if evaluation.passed else noise.randbytes(2000).hex(),
+            }
+        )
+        for place, (evaluation, _) in enumerate(make_run(250, 20))
+    ]
+
+    def source(digest: str) -> str:
+        return f"# {digest}\n{random.Random(digest).randbytes(50_000).hex()}\n"
+
+    page = tmp_path / "report.html"
+    page.write_text(render_html(score(evaluations), evaluations, source, origin="run"), encoding="utf-8")
+    assert page.stat().st_size < 20e6
+    browser.open(page, "#4/250~19")
+    assert int(browser.js("document.documentElement.dataset.ready")) < 2000
+    browser.wait("document.querySelector('pre.source')")
+    shown = browser.js("document.querySelector('pre.source').textContent")
+    assert "cut here: " in shown and f"the whole is in candidates/{4999:016x}.py of the run run]" in shown
+    assert "cut here: " in browser.js("document.querySelector('pre.log').textContent")
     assert browser.said == []

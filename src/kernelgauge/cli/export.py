@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from kernelgauge.cli.notices import tell_shortcomings
 from kernelgauge.cli.options import parse_names
 from kernelgauge.errors import UsageError
 
@@ -47,6 +48,7 @@ def export(
     if not runs:
         raise UsageError("missing argument 'RUNS': name a run folder or a log of Inspect")
     found = [load(run) for run in runs]
+    tell_shortcomings(found)
     if out is not None:
         for each in wanted:
             typer.echo(write(found, each, form.value, out))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelgauge.cli.notices import tell_boardless, tell_shortcomings
 from kernelgauge.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def leaderboard(
     from kernelgauge.leaderboard.entries import published
     from kernelgauge.leaderboard.publishing import publish
     from kernelgauge.leaderboard.site import Site
+    from kernelgauge.report.shortcomings import shortcomings
     from kernelgauge.report.sources import load
     from kernelgauge.store.run import Run
 
@@ -49,10 +51,15 @@ def leaderboard(
     if rejudge:
         whole = out.resolve()
         beside = rejudged or whole.with_name(f"{whole.name}.rejudged")
+        claimed: list[Records] = [Run.read(folder) for folder in folders]
+        tell_shortcomings(claimed)
         given: list[Records] = [_judged_again(Run.read(folder), beside, protocol, jobs) for folder in folders]
     else:
-        given = [*map(load, folders)]
-    found = [published(run, with_logs) for run in given]
+        given = claimed = [*map(load, folders)]
+        tell_shortcomings(claimed)
+    lacks = [shortcomings(run) for run in claimed]
+    found = [published(run, with_logs, lacking) for run, lacking in zip(given, lacks, strict=True)]
+    tell_boardless(found)
     check_apart(found)
     site = Site(found)
     written = publish(site, out)

@@ -119,17 +119,22 @@ def judge_model(
     from kernelgauge.inspect.prices import price_known, use_prices
     from kernelgauge.inspect.setting import Setting
     from kernelgauge.inspect.task import budget_of, kernelbench
+    from kernelgauge.inspect.told import Told
 
     generating = _generating(generate)
     made = _rightly(kernelbench, **task, out=str(out))
     keys = [str(sample.id) for sample in made.dataset]
     judge = judge_of(Setting.model_validate(made.dataset[0].metadata["setting"]))
-    judge.samples, judge.command = samples, command_line()
-    judge.temperature, judge.options = task.get("temperature"), deciding(GenerateConfig.model_validate(generating))
     asked = _rightly(
         get_model, model, **_options(arguments, "--model-arg")
     )  # a wrong name or a missing key must not leave a folder
-    judge.model_args = arguments_of(asked)
+    judge.told = Told(
+        samples=samples,
+        command=command_line(),
+        options=deciding(GenerateConfig.model_validate(generating)),
+        temperature=task.get("temperature"),
+        model_args=arguments_of(asked),
+    )
     if prices is not None:
         use_prices(prices, model)
     if said := _much_the_same(model, samples, str(task.get("strategy", "sample")), task.get("temperature")):

@@ -15,18 +15,19 @@ if TYPE_CHECKING:
 
 
 def _references(run: Records) -> dict[str, str]:
-    """The problems' texts as they were judged; without those that have gone or changed since."""
+    """The problems' texts as they were asked; without those that have gone or changed since."""
     from kernelgauge.errors import ProblemError
     from kernelgauge.problems.loader import load_problem, sizes_within
 
-    judged = {record.problem: record.problem_digest for record in run.evaluations()}
+    asked = {tried.problem: tried.problem_digest for tried in run.attempts()}
+    asked |= {record.problem: record.problem_digest for record in run.evaluations()}
     found = {}
     for key in run.header.problems:
         try:
             problem = load_problem(key, sizes=sizes_within(key, run.header.sizes))
         except ProblemError:  # a user's own file or suite
             continue
-        if judged.get(key, problem.digest) == problem.digest:
+        if asked.get(key, problem.digest) == problem.digest:
             found[key] = problem.source
     return found
 

@@ -12,6 +12,7 @@ import typer
 
 from kernelgauge.cli.database import DATABASE, SQLITE, Database, opened
 from kernelgauge.cli.judge import SECRETS, Jobs, Lease, WithoutWalls, refuse_without_walls, setting_of
+from kernelgauge.cli.notices import tell_boardless, tell_shortcomings
 from kernelgauge.cli.options import (
     DeviceName,
     MathName,
@@ -58,7 +59,10 @@ def serve(
     if judges:
         refuse_without_walls(_walls(), without_walls)
     allowance = Allowance(source_bytes=largest * 1024, per_hour=hourly, waiting=waiting)
-    beside = [published(load(path)) for path in runs or ()]
+    whole = [load(path) for path in runs or ()]
+    tell_shortcomings(whole)
+    beside = [published(run) for run in whole]
+    tell_boardless(beside)
     check_apart(beside)
     app = application(engine, beside, allowance, setting.title)
     flags = [("device", device), ("sizes", sizes), ("math", math), ("precision", precision), ("rules", kernels)]

@@ -16,6 +16,7 @@ from inspect_ai.model._generate_config import active_generate_config
 from inspect_ai.solver import TaskState
 
 from kernelgauge.inspect.judge import Judge
+from kernelgauge.inspect.told import Told
 from kernelgauge.secrets import arguments_without, command_without
 
 try:  # Inspect has no public name for it
@@ -29,14 +30,18 @@ _OF_THE_CALL = ("max_retries", "timeout", "attempt_timeout", "stream_idle_timeou
 _LEFT_OUT = (*_OF_THE_CALL, "temperature", "max_connections", "cache", "extra_headers", "extra_body")
 
 
-def tell(judge: Judge, state: TaskState) -> None:
-    """Let the judge know how the model of the sample under way is asked."""
+def tell(judge: Judge, state: TaskState) -> Told:
+    """Let the judge know how the model of the sample under way is asked, and say it."""
     model = get_model()
     config = model.config.merge(active_generate_config())
-    judge.temperature, judge.options = config.temperature, deciding(config)
-    judge.model_args = arguments_of(model)
-    judge.samples = epochs(state)
-    judge.command = judge.command or command_line()
+    judge.told = Told(
+        samples=epochs(state),
+        command=judge.told.command or command_line(),
+        options=deciding(config),
+        temperature=config.temperature,
+        model_args=arguments_of(model),
+    )
+    return judge.told
 
 
 def deciding(config: GenerateConfig) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kernelgauge.config import Limits
 from kernelgauge.errors import (
@@ -27,6 +27,7 @@ from kernelgauge.errors import (
 from kernelgauge.inspect.ledger import Ledger
 from kernelgauge.inspect.setting import Setting
 from kernelgauge.inspect.ticket import Ticket, Verdict, key_of, of_sample, unfit
+from kernelgauge.inspect.told import Told
 from kernelgauge.schema import Attempt, Candidate, Evaluation, NoCandidate, Problem, RunHeader, TooLarge
 
 if TYPE_CHECKING:
@@ -58,16 +59,8 @@ class Judge:
         self.setting = setting
         self.rules = setting.chosen_protocol()
         self.watch: Watch | None = None
-        self.samples = 1
-        """How many samples of a problem there are to be, as far as that is known."""
-        self.command = ""
-        """The command that asked for them, if one did."""
-        self.options: dict[str, Any] = {}
-        """How models are to answer besides what the task says, see `schema.Generation.options`."""
-        self.temperature: float | None = None
-        """That which models are asked at; None: the task's own."""
-        self.model_args: dict[str, Any] | None = None
-        """What the model was made with, see `schema.Generation.model_args`."""
+        self.told = Told()
+        """What the header of the run folder says besides the task's own."""
         self.ledger = Ledger(setting.budget_tokens, setting.budget_usd)
         self._header: RunHeader | None = None
         self._run: Run | None = None
@@ -95,13 +88,7 @@ class Judge:
         """
         with self._lock:
             if self.setting.out is not None and self._header is not None:
-                found_out = {"contestant": contestant, "samples": self.samples, "command": self.command}
-                header = self._header.model_copy(update=found_out)
-                if header.generation is not None:
-                    told: dict[str, Any] = {"options": self.options, "model_args": self.model_args}
-                    if self.temperature is not None:
-                        told["temperature"] = self.temperature
-                    header = header.model_copy(update={"generation": header.generation.model_copy(update=told)})
+                header = self.told.completed(self._header, contestant)
                 if self._run is None:
                     self._run = self._opened(header)
                 elif header != self._run.header:

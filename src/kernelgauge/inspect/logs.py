@@ -7,13 +7,31 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
+from pydantic import ValidationError
 
+from kernelgauge.config import first_complaint
 from kernelgauge.errors import StoreError
+from kernelgauge.inspect.log_header import header_of
+from kernelgauge.inspect.solver import ATTEMPTS
 from kernelgauge.report.sources import Tabled
-from kernelgauge.schema import AttemptRecord, Candidate, Evaluation, NoCandidate, Record, RunHeader, Spent, TooLarge
+from kernelgauge.schema import (
+    Attempt,
+    AttemptRecord,
+    Candidate,
+    Evaluation,
+    Judgement,
+    NoCandidate,
+    Record,
+    RunHeader,
+    Spent,
+    TooLarge,
+    judgement,
+)
 from kernelgauge.store import codec
 
 R = TypeVar("R", bound=Record)
+
+_FIELDS = frozenset(Attempt.model_fields)
 
 
 class LoggedRun(Tabled):
@@ -40,6 +58,7 @@ class LoggedRun(Tabled):
         records: list[Record] = []
         sources: dict[str, str] = {}
         for sample in log.samples or []:
+            records += _attempts(sample, log, path)
             found = _verdict(sample, path)
             if found is None:
                 continue
@@ -48,12 +67,12 @@ class LoggedRun(Tabled):
             if isinstance(record, Evaluation) and answer is not None:
                 candidate = Candidate(problem=record.problem, source=answer, backend=record.backend)
                 sources[candidate.digest] = answer
-        evaluations = [record for record in records if isinstance(record, Evaluation)]
-        if not evaluations:
+        header = header_of(log, [record for record in records if isinstance(record, Evaluation)])
+        if header is None:
             lacks = "nobody gave a candidate" if records else "its samples have no score with one"
             raise StoreError(f"{path} holds no verdict of kernelgauge: {lacks}")
         spent = sum((_spent(sample) for sample in log.samples or []), Spent())
-        run = cls(path, _header(log, evaluations[-1]), records, sources, spent)
+        run = cls(path, header, records, sources, spent)
         if log.status != "success":
             run.torn = f"the log {path.name} is of a task that was {log.status}: samples may be missing"
         return run
@@ -67,12 +86,16 @@ class LoggedRun(Tabled):
         return self._of(NoCandidate)
 
     def too_large(self) -> list[TooLarge]:
-        """Every problem that did not fit the device's memory."""
-        return self._of(TooLarge)
+        """Every problem that did not fit the device's memory, once."""
+        return list({(each.problem, each.reason): each for each in reversed(self._of(TooLarge))}.values())[::-1]
 
     def attempts(self) -> list[AttemptRecord]:
-        """None: a log has them in short, and a run folder whole."""
-        return []
+        """Every call to the contestant, and what became of it."""
+        return self._of(AttemptRecord)
+
+    def judgements(self) -> list[Judgement]:
+        """When and how long the candidates of attempts were judged."""
+        return [judgement(each.attempt.evaluation) for each in self.attempts() if each.attempt.evaluation]
 
     def spent(self) -> Spent:
         """What all samples cost, as the solver said."""
@@ -99,6 +122,29 @@ def _verdict(sample: EvalSample, path: Path) -> tuple[Record, str | None] | None
     return None
 
 
+def _attempts(sample: EvalSample, log: EvalLog, path: Path) -> list[AttemptRecord]:
+    """What a sample was tried with. Raises StoreError if it holds something else."""
+    said = sample.store.get(ATTEMPTS) or []
+    metadata = sample.metadata or {}
+    last = sample.completed_at or log.eval.created
+    try:
+        attempts = [Attempt.model_validate({k: v for k, v in each.items() if k in _FIELDS}) for each in said]
+        return [
+            AttemptRecord(
+                created=attempt.evaluation.created if attempt.evaluation else last,  # type: ignore[arg-type]  # ISO
+                problem=metadata.get("problem") or str(sample.id),
+                problem_digest=metadata.get("problem_digest", ""),
+                sample=sample.epoch - 1,
+                number=number,
+                attempt=attempt,
+            )
+            for number, attempt in enumerate(attempts)
+        ]
+    except (ValidationError, AttributeError) as error:
+        what = first_complaint(error) if isinstance(error, ValidationError) else error
+        raise StoreError(f"{path}, sample {sample.id}, epoch {sample.epoch}: not our attempts: {what}") from None
+
+
 def _spent(sample: EvalSample) -> Spent:
     return Spent.model_validate(sample.store.get("spent") or {})
 
@@ -110,21 +156,3 @@ def _infinite(said: dict[str, Any]) -> dict[str, Any]:
         for trial in said.get("trials", ())
     ]
     return {**said, "trials": trials} if trials else said
-
-
-def _header(log: EvalLog, record: Evaluation) -> RunHeader:
-    """What a run folder's header would say, as far as the log and one of its verdicts know it."""
-    asked = log.eval.dataset.sample_ids or []
-    return RunHeader(
-        created=log.eval.created,  # type: ignore[arg-type]  # ISO text, which pydantic reads
-        kernelgauge=record.environment.kernelgauge,
-        contestant=log.eval.model,
-        problems=tuple(str(name) for name in asked),
-        sizes=record.sizes,
-        device=record.device,
-        protocol=record.protocol,
-        protocol_digest=record.protocol_digest,
-        math=record.math,
-        rules=record.rules,
-        samples=log.eval.config.epochs or 1,
-    )

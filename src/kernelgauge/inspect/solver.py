@@ -6,6 +6,7 @@ follow from that alone, so a sample that was interrupted goes on from the attemp
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,7 +48,7 @@ LAST = "kernelgauge_last"
 """In a model output's metadata: the contestant has no other answer, whatever it is told."""
 
 ATTEMPTS = "attempts"
-"""In a sample's store: all attempts in short, their answers included."""
+"""In a sample's store: all attempts, as `in_log` has them."""
 
 
 @dataclass(frozen=True)
@@ -243,7 +244,7 @@ class Conduct:
         return [*self._before, *messages]
 
     def end(self, strategy: Strategy, cut_short: bool = False) -> TaskState:
-        """The state with the attempt that is the answer: its conversation, its output, and all attempts in short.
+        """The state with the attempt that is the answer: its conversation, its output, and all attempts.
 
         Args:
             cut_short: whether a limit has ended it: where there is no candidate yet, none was missed.
@@ -255,7 +256,7 @@ class Conduct:
         )
         state.store.set(UNANSWERED, cut_short and all(each.source is None for each in self.history))
         state.store.set(CHOSEN, sum(each.evaluation is not None for each in self.history) > 1)
-        state.store.set(ATTEMPTS, [in_short(each) for each in self.history])
+        state.store.set(ATTEMPTS, [in_log(each) for each in self.history])
         state.store.set("spent", total(self.history).model_dump(mode="json"))
         # Last, for it fails where Inspect limits the messages of a sample.
         state.messages = [*self._messages(chosen, attempt.step), state.output.message]
@@ -266,11 +267,11 @@ def _to_judge(attempt: Attempt) -> bool:
     return not attempt.refusal and attempt.source is not None and attempt.evaluation is None
 
 
-def in_short(attempt: Attempt) -> dict[str, Any]:
-    """An attempt without the raw samples of its verdict: those are in the transcript and the run folder."""
+def in_log(attempt: Attempt) -> dict[str, Any]:
+    """An attempt whole, as a run folder has it, and its verdict in short for whoever looks at a sample."""
     verdict = attempt.evaluation
     return {
-        **attempt.model_dump(mode="json", exclude={"evaluation", "source"}),
+        **json.loads(attempt.model_dump_json()),  # Inspect would write null for an infinite error
         "outcome": verdict.outcome.value if verdict else None,
         "reason": verdict.reason if verdict else "",
         "speedup": verdict.speedup if verdict else None,
@@ -280,7 +281,7 @@ def in_short(attempt: Attempt) -> dict[str, Any]:
 def restored(state: TaskState, source: str | None, verdict: Verdict, kept: Mapping[int, Attempt]) -> TaskState:
     """A sample that the run folder holds already, with the attempts kept: nobody is asked again."""
     attempts = [kept[number] for number in sorted(kept)]
-    state.store.set(ATTEMPTS, [in_short(each) for each in attempts])
+    state.store.set(ATTEMPTS, [in_log(each) for each in attempts])
     state.store.set("spent", total(attempts).model_dump(mode="json"))
     reason = "" if isinstance(verdict, Evaluation) else verdict.reason
     text = f"```python\n{source}```" if source is not None else f"No candidate: {reason}"

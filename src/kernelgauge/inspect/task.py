@@ -171,10 +171,11 @@ def benchmark(
         update={"strategy": named_strategy, "budget": each}
     )
     limits = each.model_dump(exclude_none=True)
-    judge_of(setting).expect(_header(setting, protocol, chosen, generation))
+    header = _header(setting, protocol, chosen, generation)
+    judge_of(setting).expect(header)
     return Task(
         dataset=_dataset(chosen, asked, setting, {"p": p, "verbose": verbose}),
-        setup=at_hand(templates, limits),
+        setup=at_hand(templates, limits, header.model_dump(mode="json")),
         solver=working_agent(templates)
         if as_agent
         else search(asked.backend, strategy, check_kernel, max_regenerations, templates, limits),

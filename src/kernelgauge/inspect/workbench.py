@@ -23,7 +23,7 @@ from kernelgauge.inspect.cost import limit_reached
 from kernelgauge.inspect.judge import Judge, judge_of
 from kernelgauge.inspect.scorer import CHOSEN, cut_off, verdict_of
 from kernelgauge.inspect.setting import Setting
-from kernelgauge.inspect.solver import ATTEMPTS, in_short
+from kernelgauge.inspect.solver import ATTEMPTS, in_log
 from kernelgauge.inspect.threads import on_disk
 from kernelgauge.inspect.verdict_text import explained
 from kernelgauge.schema import Attempt, Budget, Evaluation, Problem, Spent, total
@@ -35,17 +35,27 @@ _SAID = "kernelgauge_said"
 _SUBMITTED = "kernelgauge_submitted"
 SPENT = "spent"
 
+TOLD = "kernelgauge_told"
+"""In a sample's store: how its model was asked besides what the task says, as a `Told`."""
+
 SUBMIT = "submit"
 """The tool that ends an agent's work."""
 
 
 @solver
-def at_hand(templates: str | None = None, budget: dict[str, Any] | None = None) -> Solver:
-    """Makes the tools of `inspect.tools` work in whatever solver comes after it, and the run's header true."""
+def at_hand(
+    templates: str | None = None, budget: dict[str, Any] | None = None, header: dict[str, Any] | None = None
+) -> Solver:
+    """Makes the tools of `inspect.tools` work in whatever solver comes after it, and the run's header true.
+
+    Args:
+        header: the run's, as far as the task knows it; it stands in the log's plan, where `logs.LoggedRun` finds it.
+    """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         said = {name: state.metadata[name] for name in ("setting", "problem")}
-        tell(judge_of(Setting.model_validate(said["setting"])), state)
+        told = tell(judge_of(Setting.model_validate(said["setting"])), state)
+        state.store.set(TOLD, told.model_dump(mode="json"))
         who = {"sample": state.epoch - 1, "contestant": str(state.model)}
         state.store.set(_HERE, {**said, **who, "templates": templates, "budget": budget or {}})
         return state
@@ -117,7 +127,7 @@ class Workbench:
         """Add a call or an evaluation to what was tried and spent, and to the run folder unless that has it."""
         before, number = self.before, len(self.held.get(ATTEMPTS, []))
         self.held.set(SPENT, (self.spent + attempt.spent).model_dump(mode="json"))
-        self.held.set(ATTEMPTS, [*self.held.get(ATTEMPTS, []), in_short(attempt)])
+        self.held.set(ATTEMPTS, [*self.held.get(ATTEMPTS, []), in_log(attempt)])
         same = before is not None and (before.answer, before.source) == (attempt.answer, attempt.source)
         if before is not None and same and (before.evaluation or not attempt.evaluation):
             return

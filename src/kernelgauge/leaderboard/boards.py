@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from kernelgauge.leaderboard.entries import Contestant, Entry, Missing, Published, Setting
 from kernelgauge.leaderboard.ranking import Kernel, Lead, by_date, certain, kernels, leads, ranked, standing_record
+from kernelgauge.problems import catalogue
 from kernelgauge.report.answers import level_of, natural
 from kernelgauge.report.scores import Group, score
 from kernelgauge.report.suite import weakness_of
@@ -19,13 +20,13 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class ProblemTable:
-    """All answers to one problem, in its newest text, under one setting."""
+    """All answers to one problem, in its newest text, under one setting; none where nobody gave a candidate."""
 
     key: str
     name: str
     level: str
     digest: str
-    """Of the problem's text."""
+    """Of the problem's text; empty where nobody gave a candidate."""
     entries: tuple[Entry, ...]
     """Oldest first, records that a later one replaced included."""
     kernels: tuple[Kernel, ...]
@@ -36,6 +37,8 @@ class ProblemTable:
     """Answers without the work that would have passed."""
     weakness: Weakness | None
     """What is known of it at the published inputs."""
+    missing: tuple[Missing, ...] = ()
+    """Who was asked and had no candidate."""
 
     @property
     def why_weak(self) -> str:
@@ -54,10 +57,12 @@ class Standing:
     place: int
     contestant: Contestant
     group: Group
-    """Over every problem that anybody answered here; one without an answer counts as not solved."""
+    """Over every problem that anybody was asked here; one without an answer counts as not solved."""
     answered: int
     """Problems that count and have an answer of this contestant's."""
     newest: datetime
+    unfinished: bool = False
+    """Whether one of its runs lacks something; the board's notes say what."""
 
 
 @dataclass
@@ -81,28 +86,47 @@ def boards(runs: Iterable[Published]) -> list[Board]:
     """One board a setting, that with the most entries first."""
     entries: dict[Setting, list[Entry]] = {}
     missing: dict[Setting, list[Missing]] = {}
+    lacking: dict[Setting, list[Published]] = {}
     for run in runs:
         for entry in run.entries:
             entries.setdefault(entry.setting, []).append(entry)
         for each in run.missing:
             missing.setdefault(each.setting, []).append(each)
-    found = [_board(setting, by_date(some), missing.get(setting, [])) for setting, some in entries.items()]
-    return sorted(found, key=lambda board: (-len(entries[board.setting]), board.setting.title))
+        for setting in run.settings if run.lacking else ():
+            lacking.setdefault(setting, []).append(run)
+    found = [
+        _board(setting, by_date(entries.get(setting, [])), missing.get(setting, []), lacking.get(setting, []))
+        for setting in dict.fromkeys((*entries, *missing))
+    ]
+    return sorted(found, key=lambda board: (-len(entries.get(board.setting, [])), board.setting.title))
 
 
-def _board(setting: Setting, entries: Sequence[Entry], missing: Sequence[Missing]) -> Board:
+def _board(
+    setting: Setting, entries: Sequence[Entry], missing: Sequence[Missing], lacking: Sequence[Published]
+) -> Board:
+    """The board of one setting; `lacking` are the runs on it that are not whole."""
     by_problem: dict[str, list[Entry]] = {}
+    skipped: dict[str, list[Missing]] = {}
     for entry in entries:
         by_problem.setdefault(entry.evaluation.problem, []).append(entry)
-    problems = {key: _table(key, by_problem[key]) for key in sorted(by_problem, key=natural)}
+    for each in missing:
+        skipped.setdefault(each.skip.problem, []).append(each)
+    problems = {
+        key: _table(key, by_problem[key], skipped.get(key, []))
+        if key in by_problem
+        else _untouched(key, skipped[key])
+        for key in sorted({*by_problem, *skipped}, key=natural)
+    }
     standing = [entry for table in problems.values() for entry in table.entries]
-    board = Board(setting, problems, notes=_notes(entries, standing))
+    told = tuple(f"{run.origin}: {sentence}." for run in lacking for sentence in run.lacking)
+    board = Board(setting, problems, notes=(*_notes(entries, standing), *told))
     counting = [entry for table in problems.values() for entry in credited(table.entries)]
-    board.standings = _standings(problems, counting, missing)
+    unfinished = {contestant for run in lacking for contestant in run.contestants}
+    board.standings = _standings(problems, counting, missing, unfinished)
     return board
 
 
-def _table(key: str, entries: Sequence[Entry]) -> ProblemTable:
+def _table(key: str, entries: Sequence[Entry], missing: Sequence[Missing]) -> ProblemTable:
     """The table of a problem; records of another text of it than the newest stay out."""
     newest = entries[-1].evaluation
     same = tuple(entry for entry in entries if entry.evaluation.problem_digest == newest.problem_digest)
@@ -115,32 +139,58 @@ def _table(key: str, entries: Sequence[Entry]) -> ProblemTable:
         entries=same,
         kernels=tuple(ranked(same)),
         leads=tuple(leads(same)),
-        counts=all(record.counts for record in records),
+        counts=all(record.counts for record in records) and all(each.skip.counts for each in missing),
         trivial=tuple(dict.fromkeys(kind for record in records for kind in record.trivial)),
         weakness=weakness_of(key),
+        missing=tuple(missing),
+    )
+
+
+def _untouched(key: str, missing: Sequence[Missing]) -> ProblemTable:
+    """The table of a problem that was asked, and to which nobody gave a candidate."""
+    known = catalogue.known(key)
+    return ProblemTable(
+        key=key,
+        name=known.name if known else "",
+        level=level_of(missing[-1].skip),
+        digest="",
+        entries=(),
+        kernels=(),
+        leads=(),
+        counts=all(each.skip.counts for each in missing),
+        trivial=(),
+        weakness=weakness_of(key),
+        missing=tuple(missing),
     )
 
 
 def _standings(
-    problems: dict[str, ProblemTable], entries: Sequence[Entry], missing: Sequence[Missing]
+    problems: dict[str, ProblemTable],
+    entries: Sequence[Entry],
+    missing: Sequence[Missing],
+    unfinished: Container[Contestant] = (),
 ) -> dict[str, list[Standing]]:
     counting = [table for table in problems.values() if table.counts]
     rows: dict[str, list[tuple[Contestant, Group, int, datetime]]] = {}
-    for contestant in dict.fromkeys(entry.contestant for entry in entries):
+    for contestant in dict.fromkeys((*(e.contestant for e in entries), *(m.contestant for m in missing))):
         own = [e for e in entries if e.contestant == contestant and problems[e.evaluation.problem].counts]
-        skips = [m.skip for m in missing if m.contestant == contestant and m.skip.problem in problems]
+        skips = [m.skip for m in missing if m.contestant == contestant]
         answers = _answers(own)
         known = {answer.problem for answer in answers}
         absent = [_absent(table, contestant) for table in counting if table.key not in known]
         asked = {skip.problem for skip in skips}
-        skips = [s for s in skips if problems[s.problem].counts]
-        found = score(answers, [*skips, *(each for each in absent if each.problem not in asked)])
-        newest = max(e.evaluation.created for e in entries if e.contestant == contestant)
+        counted = [s for s in skips if problems[s.problem].counts]
+        found = score(answers, [*counted, *(each for each in absent if each.problem not in asked)])
+        newest = max(
+            (*(e.evaluation.created for e in entries if e.contestant == contestant), *(s.created for s in skips))
+        )
         for level, group in {**found.levels, ALL: found.overall}.items():
             here = {p for p in known if level in (ALL, problems[p].level)}
             rows.setdefault(level, []).append((contestant, group, len(here), newest))
     return {
-        level: _placed(rows[level]) for level in (ALL, *sorted(rows.keys() - {ALL}, key=natural)) if level in rows
+        level: _placed(rows[level], unfinished)
+        for level in (ALL, *sorted(rows.keys() - {ALL}, key=natural))
+        if level in rows
     }
 
 
@@ -166,11 +216,11 @@ def _answers(entries: Sequence[Entry]) -> list[Evaluation]:
 
 
 def _absent(table: ProblemTable, contestant: Contestant) -> NoCandidate:
-    level = table.entries[-1].evaluation.level
+    level = table.entries[-1].evaluation.level if table.entries else table.missing[-1].skip.level
     return NoCandidate(problem=table.key, level=level, contestant=contestant.name, reason="not answered")
 
 
-def _placed(rows: list[tuple[Contestant, Group, int, datetime]]) -> list[Standing]:
+def _placed(rows: list[tuple[Contestant, Group, int, datetime]], unfinished: Container[Contestant]) -> list[Standing]:
     """Faster than the reference most often first; then right most often; then by the mean speedup."""
 
     def merit(group: Group) -> tuple[float, float, float]:
@@ -181,7 +231,7 @@ def _placed(rows: list[tuple[Contestant, Group, int, datetime]]) -> list[Standin
     for number, (contestant, group, answered, newest) in enumerate(rows, start=1):
         level = places and merit(places[-1].group) == merit(group)
         place = places[-1].place if level else number
-        places.append(Standing(place, contestant, group, answered, newest))
+        places.append(Standing(place, contestant, group, answered, newest, contestant in unfinished))
     return places
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +11,7 @@ from kernelgauge.errors import StoreError
 from kernelgauge.leaderboard.disclosure import public
 from kernelgauge.leaderboard.identity import identity
 from kernelgauge.problems.suites import BUILT_IN
+from kernelgauge.report.shortcomings import shortcomings
 from kernelgauge.report.tables import Records
 from kernelgauge.schema import Evaluation, Generation, NoCandidate, Record, RunHeader, digest, suite_of
 
@@ -93,6 +94,18 @@ class Published:
     entries: tuple[Entry, ...]
     missing: tuple[Missing, ...]
     command: str = ""
+    lacking: tuple[str, ...] = ()
+    """What it lacks that it was to have, a sentence each: the figures of its contestant are not whole."""
+
+    @property
+    def settings(self) -> set[Setting]:
+        """Whose boards it stands on."""
+        return {entry.setting for entry in self.entries} | {each.setting for each in self.missing}
+
+    @property
+    def contestants(self) -> set[Contestant]:
+        """Who answered, or was asked in vain."""
+        return {entry.contestant for entry in self.entries} | {each.contestant for each in self.missing}
 
 
 def setting_of(evaluation: Evaluation, gpu_memory_gb: float | None = None) -> Setting:
@@ -111,13 +124,14 @@ def setting_of(evaluation: Evaluation, gpu_memory_gb: float | None = None) -> Se
     )
 
 
-def published(run: Records, words: bool = False) -> Published:
+def published(run: Records, words: bool = False, lacking: Sequence[str] | None = None) -> Published:
     """Everything in a run folder or log that can stand on a leaderboard. Raises StoreError if it cannot be read.
 
-    A skip says nothing of the machine: it stands where the run's records of the same suite do.
+    A skip says nothing of the machine: it stands where the run's records of the same suite do, or else any of them.
 
     Args:
         words: publish logs and reasons word for word too.
+        lacking: what the run lacks; default: what it says itself. One judged again lacks what the first one did.
     """
     header, origin = run.header, run.path.resolve().name
     entries = tuple(
@@ -132,11 +146,18 @@ def published(run: Records, words: bool = False) -> Published:
     )
     by_suite = {entry.setting.suite: entry.setting for entry in entries}
     missing = tuple(
-        Missing(skip, _contestant(skip.contestant, header), by_suite[suite])
+        Missing(skip, _contestant(skip.contestant, header), by_suite.get(suite) or _beside(entries[-1], suite))
         for skip in run.skips()
-        if (suite := _suite_of(skip.problem, skip.level)) in by_suite
+        if entries and (suite := _suite_of(skip.problem, skip.level))
     )
-    return Published(origin, entries, missing, header.command)
+    return Published(
+        origin, entries, missing, header.command, tuple(shortcomings(run) if lacking is None else lacking)
+    )
+
+
+def _beside(entry: Entry, suite: str) -> Setting:
+    """Where problems of a suite stand of which a run has no verdict at all."""
+    return entry.setting.model_copy(update={"suite": suite})
 
 
 def _with_sources(run: Records) -> Iterator[tuple[Evaluation, str | None]]:

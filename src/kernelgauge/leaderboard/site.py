@@ -121,7 +121,8 @@ class Site:
             table=table,
             top=TOP,
             unranked=tried,
-            reference=reference_of(table.key, table.digest, table.entries[-1].evaluation),
+            reference=reference_of(table.key, table.digest, table.entries[-1].evaluation) if table.entries else None,
+            silent=list(dict.fromkeys(each.contestant.name for each in table.missing)),
         )
 
     def _record(self, entry: Entry) -> str:

@@ -14,6 +14,7 @@ from kernelgauge.errors import UsageError
 from kernelgauge.report.answers import Answers, by_interval, counting, gather
 from kernelgauge.report.estimators import matched_difference
 from kernelgauge.report.hardware import Kept, across, machine
+from kernelgauge.report.shortcomings import shortcomings
 from kernelgauge.report.tables import Records
 from kernelgauge.schema import Record
 from kernelgauge.timing.baselines import quotient
@@ -114,7 +115,7 @@ def compare(runs: Sequence[Records], best: bool = False, mix: bool = False) -> C
     if len(runs) < 2:
         raise UsageError("a comparison needs two runs at least")
     labels = _labels(runs)
-    warnings = [f"{label}: {run.torn}" for label, run in zip(labels, runs, strict=True) if run.torn]
+    warnings = [f"{label}: {lack}" for label, run in zip(labels, runs, strict=True) for lack in shortcomings(run)]
     for label, run in zip(labels[1:], runs[1:], strict=True):
         if found := _differences(runs[0], run):
             what = f"{labels[0]} and {label} differ in {' and '.join(found)}"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
+from math import fsum
 from statistics import median, quantiles
 
-from kernelgauge.schema import Evaluation, Record
+from kernelgauge.schema import Evaluation, Judgement, Record
 
 
 class Stage(Record):
-    """One part of an evaluation, over all candidates that came to it. Seconds."""
+    """One part of an evaluation, over all evaluations that came to it. Seconds."""
 
     name: str
     candidates: int
@@ -25,6 +27,9 @@ class Effort(Record):
     """The evaluator's own time. Builds that overlap with judging count in full in `seconds`."""
 
     candidates: int
+    """Candidates evaluated, each as often as it was: attempts, and records that a later one replaced, included."""
+    attempts: int
+    """Those of them that were attempts on the way to an answer, and no answers themselves."""
     seconds: float
     """Of all stages of all candidates."""
     per_hour: float
@@ -36,20 +41,27 @@ class Effort(Record):
     """The longest first."""
 
 
-def effort(evaluations: Sequence[Evaluation]) -> Effort | None:
-    """The cost of these evaluations, each judgement once; None if none of them says how long it took."""
+def effort(evaluations: Sequence[Evaluation], tried: Sequence[Judgement] = ()) -> Effort | None:
+    """The cost of these evaluations, each judgement once; None if none of them says how long it took.
+
+    Args:
+        tried: the judgements of attempts; of those, some may have become an answer's.
+    """
     # Samples with the same text share one judgement, which is copied with its moment.
-    judged = {(e.candidate_digest, e.created): e for e in evaluations if sum(e.seconds.values()) > 0}
+    answers = {(e.candidate_digest, e.created): e for e in evaluations if sum(e.seconds.values()) > 0}
+    attempts = {(e.candidate_digest, e.created): e for e in tried if sum(e.seconds.values()) > 0}
+    judged: dict[tuple[str, datetime], Evaluation | Judgement] = {**attempts, **answers}
     timed = list(judged.values())
     if not timed:
         return None
-    total = sum(sum(e.seconds.values()) for e in timed)
+    total = fsum(second for e in timed for second in e.seconds.values())  # whatever order records come in
     moments = [e.created for e in timed]
     clock = (max(moments) - min(moments)).total_seconds()
     names = dict.fromkeys(name for e in timed for name in e.seconds)
     stages = [_stage(name, [e.seconds[name] for e in timed if name in e.seconds], total) for name in names]
     return Effort(
         candidates=len(timed),
+        attempts=len(attempts.keys() - answers.keys()),
         seconds=total,
         per_hour=len(timed) / total * 3600,
         clock_seconds=clock or None,
@@ -63,8 +75,8 @@ def _stage(name: str, seconds: Sequence[float], total: float) -> Stage:
     return Stage(
         name=name,
         candidates=len(seconds),
-        total=sum(seconds),
-        share=sum(seconds) / total,
+        total=fsum(seconds),
+        share=fsum(seconds) / total,
         median=median(seconds),
         p95=quantiles(seconds, n=20, method="inclusive")[-1] if len(seconds) > 1 else seconds[0],
     )
@@ -82,7 +94,8 @@ def in_words(found: Effort) -> str:
     """One line for a reader."""
     each = found.seconds / found.candidates
     stages = ", ".join(f"{stage.name} {100 * stage.share:.0f} %" for stage in found.stages if stage.share >= 0.005)
-    text = f"evaluator: {found.candidates:,} candidates in {duration(found.seconds)} of its own time"
+    attempts = f", {found.attempts:,} of them attempts," if found.attempts else ""
+    text = f"evaluator: {found.candidates:,} candidates{attempts} in {duration(found.seconds)} of its own time"
     text += f", {each:.3g} s each, {found.per_hour:,.0f} an hour ({stages})"
     if found.clock_per_hour:
         text += f"; {found.clock_per_hour:,.0f} an hour by the clock"

@@ -15,11 +15,13 @@ from markupsafe import Markup
 
 from kernelgauge.report.answers import gather
 from kernelgauge.report.columns import kept
+from kernelgauge.report.cutting import DETAILS
 from kernelgauge.report.effort import duration
 from kernelgauge.report.estimators import from_to
+from kernelgauge.report.fitting import AMOUNTS, Fit, SourceOf, histories_of, kinds_of, promising, sources_of
 from kernelgauge.report.flow import flow, refusals
 from kernelgauge.report.packing import packed
-from kernelgauge.report.payload import SourceOf, payload
+from kernelgauge.report.payload import payload
 from kernelgauge.report.profiles import Key, profiles
 from kernelgauge.report.published import CONDITIONS, LEVELS, beside
 from kernelgauge.report.scores import THRESHOLDS, Group, Scores, score_run
@@ -28,7 +30,6 @@ from kernelgauge.report.tables import Records
 from kernelgauge.report.terminal import too_large_line
 from kernelgauge.schema import AttemptRecord, Evaluation, Profile
 from kernelgauge.store.disk import write_whole
-from kernelgauge.store.run import Answer
 
 PARTS = (
     "dom.js",
@@ -48,6 +49,9 @@ SCRIPTS = (*PARTS, "table.js", "page.js")
 MOST_SOURCES = 12_000_000
 """Bytes that packed sources may take: a page that is mailed should stay below 20 MB."""
 
+MOST_DETAILS = 5_000_000
+"""Bytes that all other details may take, packed."""
+
 FAMILIES = {
     "passed": ("faster", "tie", "slower", "untimed"),
     "wrong": ("wrong_value", "wrong_precision", "wrong_shape"),
@@ -66,7 +70,13 @@ def write_html(run: Records, path: Path | str, references: Mapping[str, str] | N
     """
     evaluations, found = run.evaluations(), score_run(run)
     page = render_html(
-        found, evaluations, lambda digest: kept(run, digest), references, profiles(run.path), run.attempts()
+        found,
+        evaluations,
+        lambda digest: kept(run, digest),
+        references,
+        profiles(run.path),
+        run.attempts(),
+        run.path.resolve().name,
     )
     write_whole(Path(path), page.encode())
     return found
@@ -79,8 +89,11 @@ def render_html(
     references: Mapping[str, str] | None = None,
     profiles: Mapping[Key, Profile] | None = None,
     attempts: Iterable[AttemptRecord] = (),
+    origin: str = "",
 ) -> str:
     """The page for `scores`, which must come from these `evaluations`; `attempts` are what led to them.
+
+    What is too long for the page is cut; `origin`, the name of the run's folder or log, says where the whole lies.
 
     Everything a contestant wrote reaches the page as escaped text or as JSON data; a content security policy
     allows no script but ours, by its hash, and no connection at all.
@@ -109,7 +122,7 @@ def render_html(
             style=Markup(_template_file("report.css")),
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-            data=_data(scores, standing, source_of, references or {}, profiles or {}, list(attempts)),
+            data=_data(scores, standing, source_of, references or {}, profiles or {}, list(attempts), origin),
         )
     )
 
@@ -133,36 +146,23 @@ def _data(
     references: Mapping[str, str],
     profiles: Mapping[Key, Profile],
     attempts: Sequence[AttemptRecord],
+    origin: str,
 ) -> dict[str, Markup]:
-    """The page's data, packed. Of too many sources each problem keeps those of its best and its last candidate."""
-    fastest: dict[str, Evaluation] = {}
-    for e in sorted(standing, key=lambda e: (e.passed, e.speedup or 0)):
-        fastest[e.problem] = e
-    last = {e.problem: e for e in standing}
-    best = {e.candidate_digest for e in fastest.values()}
-    data: dict[str, Markup] = {}
-    for digests in (None, best | {e.candidate_digest for e in last.values()}, best, set()):
-        kept = partial(_chosen, source_of, digests)
-        data = payload(scores, standing, kept, references, profiles, _histories(attempts, digests))
-        data["texts"] = packed(data["texts"])
-        if len(data["texts"]) <= MOST_SOURCES:
+    """The page's data, packed: long texts are cut, and sources left out, as far as the page would be too large."""
+    histories = histories_of(attempts)
+    made = partial(payload, scores, standing, source_of, references, profiles, histories)
+    kinds = kinds_of(standing, histories)
+    fits = [Fit(most, kinds, origin) for most in AMOUNTS]
+    for fit in promising(sources_of(standing, source_of, histories), fits, MOST_SOURCES):
+        data = made(fit)
+        texts = packed(data["texts"])
+        if len(texts) <= MOST_SOURCES:
             break
-    return data | {"details": packed(data["details"])}
-
-
-def _chosen(source_of: SourceOf, digests: set[str] | None, digest: str) -> str | None:
-    return source_of(digest) if digests is None or digest in digests else None
-
-
-def _histories(records: Sequence[AttemptRecord], digests: set[str] | None) -> dict[Answer, list[AttemptRecord]]:
-    """The attempts by problem and sample, in their order; without sources where only some digests are to be kept."""
-    found: dict[Answer, list[AttemptRecord]] = {}
-    for record in sorted(records, key=lambda record: record.number):
-        tried = record.attempt.evaluation
-        if digests is not None and not (tried and tried.candidate_digest in digests):
-            record = record.model_copy(update={"attempt": record.attempt.model_copy(update={"source": None})})
-        found.setdefault((record.problem, record.sample), []).append(record)
-    return found
+    details = packed(data["details"])
+    for limits in DETAILS[1:]:
+        if len(details) > MOST_DETAILS:
+            details = packed(made(fit, limits)["details"])
+    return data | {"texts": texts, "details": details}
 
 
 class Tile(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
@@ -27,6 +27,11 @@ def packed(lines: Markup) -> Markup:
         chunks.setdefault(start, []).append(text)
         held += len(text)
     return Markup("\n".join([json.dumps({"packed": list(chunks)}), *map(_squeezed, chunks.values())]))
+
+
+def packed_size(texts: Iterable[str]) -> int:
+    """Bytes that these texts take, packed."""
+    return len(packed(Markup("\n".join(json.dumps(text) for text in texts))))
 
 
 def _squeezed(texts: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -11,10 +11,14 @@ from markupsafe import Markup
 
 from kernelgauge.report.answers import level_of
 from kernelgauge.report.curves import curves
+from kernelgauge.report.cutting import DETAILS, Limits, cut, shortened
+from kernelgauge.report.fitting import WHOLLY, Fit, SourceOf
 from kernelgauge.report.profiles import Key
 from kernelgauge.report.scores import Scores
 from kernelgauge.report.suite import tags_of
-from kernelgauge.schema import AttemptRecord, Evaluation, NoCandidate, Profile, Timing, finite
+from kernelgauge.report.unanswered import Unanswered, unanswered
+from kernelgauge.schema import AttemptRecord, Evaluation, Profile, Timing, finite
+from kernelgauge.schema.rules import Finding
 from kernelgauge.store.run import Answer
 from kernelgauge.timing.profile_text import render
 
@@ -23,11 +27,6 @@ DRAWN = 400
 DRAWN_IN_ALL = 600_000
 FEWEST = 60
 """In a run of thousands, fewer are drawn of each candidate: all together about `DRAWN_IN_ALL`."""
-LONGEST_LOG = 6000
-"""Characters of a log that are shown: its end, where compilers say what went wrong."""
-
-SourceOf = Callable[[str], str | None]
-"""The source of a candidate by its digest; None if it was not kept."""
 
 
 def embed(value: Any) -> Markup:
@@ -57,23 +56,28 @@ def payload(
     references: Mapping[str, str],
     profiles: Mapping[Key, Profile] | None = None,
     attempts: Mapping[Answer, Sequence[AttemptRecord]] | None = None,
+    fit: Fit = WHOLLY,
+    limits: Limits = DETAILS[0],
 ) -> dict[str, Markup]:
     """The data elements of the page by their id. Row i of `overview.rows` has line i of `details`.
 
     `evaluations` are those that stand, in the order of `scores.problems`; `references` is source by problem;
-    `attempts` is what led to the answer of a problem and sample.
+    `attempts` is what led to the answer of a problem and sample, or to none; `fit` and `limits` say how much of
+    long texts is shown.
     """
     texts: dict[str, int] = {}
     places = {e: place for place, e in enumerate(dict.fromkeys(e.environment for e in evaluations))}
     drawn = max(FEWEST, min(DRAWN, DRAWN_IN_ALL // (2 * len(evaluations) or 1)))
     seen = profiles or {}
+    tried = attempts or {}
+    open_ = unanswered(scores, {(e.problem, e.sample) for e in evaluations}, _each(tried))
     details = [
-        _detail(e, drawn)
+        _detail(e, drawn, fit, limits)
         | {
             "environment": places[e.environment],
-            "source": _place(texts, source_of(e.candidate_digest)),
-            "original": _place(texts, references.get(e.problem)),
-            "history": [_tried(each, texts) for each in (attempts or {}).get((e.problem, e.sample), ())],
+            "source": _place(texts, fit.candidate(e.candidate_digest, source_of(e.candidate_digest))),
+            "original": _place(texts, fit.reference(e.problem, references.get(e.problem))),
+            "history": [_tried(each, texts, fit, limits) for each in tried.get((e.problem, e.sample), ())],
             "profiles": [
                 render(seen[e.problem, digest])
                 for digest in (e.candidate_digest, None)
@@ -82,12 +86,22 @@ def payload(
         }
         for e in evaluations
     ]
+    details += [
+        {
+            "contestant": each.contestant,
+            "reason": cut(each.reason, limits.reason, fit.at("no_candidates.jsonl")),
+            "source": None,
+            "original": _place(texts, fit.reference(each.problem, references.get(each.problem))),
+            "history": [_tried(record, texts, fit, limits) for record in tried.get((each.problem, each.sample), ())],
+        }
+        for each in open_
+    ]
     left_out = {left.problem for left in scores.left_out}
     found = curves(evaluations, scores.no_candidates)
     overview = {
         "rows": [
             *(_row(e, e.problem not in left_out) for e in evaluations),
-            *map(_missing, scores.no_candidates),
+            *map(_missing, open_),
         ],
         "curves": {name: [(_short(p), _short(y)) for p, y in curve] for name, curve in found.items()},
         "tags": {
@@ -114,7 +128,7 @@ def _row(evaluation: Evaluation, counts: bool) -> dict[str, Any]:
         "sample": evaluation.sample,
         "backend": evaluation.backend,
         "outcome": evaluation.outcome.value,
-        "reason": evaluation.reason,
+        "reason": shortened(evaluation.reason),
         "rule": evaluation.rule,
         "counts": counts,
     }
@@ -138,23 +152,23 @@ def _row(evaluation: Evaluation, counts: bool) -> dict[str, Any]:
     return row
 
 
-def _missing(skip: NoCandidate) -> dict[str, Any]:
-    return {
-        "problem": skip.problem,
-        "name": "",
-        "level": level_of(skip),
-        "sample": skip.sample,
-        "backend": "",
-        "outcome": "no_candidate",
-        "reason": skip.reason,
-        "counts": skip.counts,
-    }
+def _missing(each: Unanswered) -> dict[str, Any]:
+    return each.model_dump(exclude={"contestant"}) | {"backend": "", "reason": shortened(each.reason)}
 
 
-def _detail(evaluation: Evaluation, drawn: int) -> dict[str, Any]:
-    fields = {"rules", "rule", "route", "isolation", "notes", "trivial", "seconds", "id", "device", "bound"}
+def _each(attempts: Mapping[Answer, Sequence[AttemptRecord]]) -> Iterable[Answer]:
+    """The sample of every attempt, once for each."""
+    return (answer for answer, records in attempts.items() for _ in records)
+
+
+def _detail(evaluation: Evaluation, drawn: int, fit: Fit, limits: Limits) -> dict[str, Any]:
+    fields = {"rules", "rule", "route", "isolation", "trivial", "seconds", "id", "device", "bound"}
+    where = f"{fit.at('evaluations.jsonl')}, record {evaluation.id}"
+    notes = (*evaluation.notes, *_more_findings(evaluation, limits, where))
     return evaluation.model_dump(include=fields) | {
-        "findings": [finding.model_dump() for finding in evaluation.findings],
+        "reason": cut(evaluation.reason, limits.reason, where),
+        "notes": [cut(note, limits.reason, where) for note in notes],
+        "findings": [_found(finding, limits, where) for finding in evaluation.findings[: limits.findings]],
         "protocol": f"{evaluation.protocol} ({evaluation.protocol_digest})",
         "digest": evaluation.candidate_digest,
         "contestant": evaluation.contestant,
@@ -162,23 +176,36 @@ def _detail(evaluation: Evaluation, drawn: int) -> dict[str, Any]:
         "trials": [trial.model_dump() for trial in evaluation.trials],
         "timing": _timing(evaluation.timing, drawn) if evaluation.timing else None,
         "over": [each.model_dump(include={"mode", "strongest", "speedup", "interval"}) for each in evaluation.over],
-        "log": evaluation.log[-LONGEST_LOG:],
+        # Its end is where compilers say what went wrong.
+        "log": cut(evaluation.log, limits.log, where, head=0),
         "memory": evaluation.gpu_memory.line if evaluation.gpu_memory else "",
     }
 
 
-def _tried(record: AttemptRecord, texts: dict[str, int]) -> dict[str, Any]:
+def _found(finding: Finding, limits: Limits, where: str) -> dict[str, Any]:
+    return finding.model_dump() | {
+        name: cut(getattr(finding, name), limits.reason, where) for name in ("reason", "excerpt", "evidence")
+    }
+
+
+def _more_findings(evaluation: Evaluation, limits: Limits, where: str) -> list[str]:
+    more = len(evaluation.findings) - limits.findings
+    return [f"{more} more findings are in {where}"] if more > 0 else []
+
+
+def _tried(record: AttemptRecord, texts: dict[str, int], fit: Fit, limits: Limits) -> dict[str, Any]:
     """One call to the contestant on the way to an answer."""
     attempt, evaluation = record.attempt, record.attempt.evaluation
     judged = evaluation.standing or evaluation.outcome.value if evaluation else None
+    why = evaluation.reason if evaluation else attempt.refusal or " ".join(attempt.ideas)
     said = "ideas" if attempt.step.asks == "ideas" else "refused" if attempt.refusal else "not_judged"
     found: dict[str, Any] = {
         "number": record.number,
         "after": attempt.step.after,
         "feedback": attempt.step.feedback if attempt.step.after is not None else "",
         "state": judged or said,
-        "reason": evaluation.reason if evaluation else attempt.refusal or " ".join(attempt.ideas),
-        "source": _place(texts, attempt.source),
+        "reason": cut(why, limits.reason, fit.at("attempts.jsonl")),
+        "source": _place(texts, fit.attempt(record)),
         "digest": evaluation.candidate_digest if evaluation else None,
         "tokens": attempt.spent.tokens,
         "usd": attempt.spent.usd,

@@ -15,7 +15,17 @@ from kernelgauge.report.rebased import STRONGEST, rebased
 from kernelgauge.report.spending import Spending, spending
 from kernelgauge.report.suite import KnownWeak, tags_of, weakness_of
 from kernelgauge.report.tables import Records
-from kernelgauge.schema import Environment, Evaluation, NoCandidate, Record, RunHeader, Spent, TooLarge, suite_of
+from kernelgauge.schema import (
+    Environment,
+    Evaluation,
+    Judgement,
+    NoCandidate,
+    Record,
+    RunHeader,
+    Spent,
+    TooLarge,
+    suite_of,
+)
 
 THRESHOLDS = {"0": 0.0, "0.5": 0.5, "0.8": 0.8, "1": 1.0, "1.5": 1.5, "2": 2.0}
 """The values of p that are reported, by the text that names them in JSON."""
@@ -129,13 +139,16 @@ def score(
     baseline: str = STRONGEST,
     too_large: Iterable[TooLarge] = (),
     spent: Spent | None = None,
+    tried: Sequence[Judgement] = (),
 ) -> Scores:
     """The scores of the evaluations that stand: the last one of each (problem, sample).
 
     Args:
         baseline: what `against` is measured by, a mode of PyTorch or `strongest`.
         spent: what the contestant's answers cost.
+        tried: what judging its attempts took; that of answers is known.
     """
+    evaluations = list(evaluations)
     gathered = gather(evaluations, skips)
     standing = [evaluation for answers in gathered for evaluation in answers.evaluations]
     counted = counting(gathered)
@@ -154,7 +167,7 @@ def score(
         problems=tuple(evaluation.summary() for evaluation in standing),
         no_candidates=tuple(skip for answers in gathered for skip in answers.skips),
         spending=spending(spent, counted) if spent else None,
-        effort=effort(standing),
+        effort=effort(evaluations, tried),
         warnings=(*warnings, *_differences(standing)),
         header=header,
         environment=newest.environment if newest else None,
@@ -164,7 +177,16 @@ def score(
 def score_run(run: Records, baseline: str = STRONGEST) -> Scores:
     """The scores of a run folder as it is now. Raises StoreError if it cannot be read."""
     warnings = (run.torn,) if run.torn else ()
-    return score(run.evaluations(), run.skips(), run.header, warnings, baseline, run.too_large(), run.spent())
+    return score(
+        run.evaluations(),
+        run.skips(),
+        run.header,
+        warnings,
+        baseline,
+        run.too_large(),
+        run.spent(),
+        run.judgements(),
+    )
 
 
 def fast_p(evaluations: Iterable[Evaluation], p: float, total: int, rule: Success = by_interval) -> float | None:

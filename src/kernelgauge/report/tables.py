@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
-from kernelgauge.schema import AttemptRecord, Evaluation, NoCandidate, RunHeader, Spent, TooLarge
+from kernelgauge.schema import AttemptRecord, Evaluation, Judgement, NoCandidate, RunHeader, Spent, TooLarge
 
 Kind = Literal["text", "integer", "number", "truth", "time", "texts"]
 """What a column holds: `number` is a float, `truth` a boolean, `time` a moment in UTC, `texts` a list of text."""
@@ -29,6 +29,8 @@ class Records(Protocol):
     def too_large(self) -> list[TooLarge]: ...
 
     def attempts(self) -> list[AttemptRecord]: ...
+
+    def judgements(self) -> list[Judgement]: ...
 
     def spent(self) -> Spent: ...
 

@@ -4,7 +4,18 @@ Every record is frozen, refuses unknown fields, and refuses to contradict itself
 interval that does not contain its own estimate, cannot be constructed.
 """
 
-from kernelgauge.schema.attempt import Attempt, AttemptRecord, Budget, Feedback, PaidAttempt, Spent, Step, total
+from kernelgauge.schema.attempt import (
+    Attempt,
+    AttemptRecord,
+    Budget,
+    Feedback,
+    Judgement,
+    PaidAttempt,
+    Spent,
+    Step,
+    judgement,
+    total,
+)
 from kernelgauge.schema.base import FORMAT, Record, digest, finite
 from kernelgauge.schema.baseline import Baseline, Measured, conditions, setting
 from kernelgauge.schema.bound import Bound, Peaks, Precision, Work
@@ -52,6 +63,7 @@ __all__ = [
     "Generation",
     "GpuMemory",
     "GpuState",
+    "Judgement",
     "KernelRule",
     "Measured",
     "Mode",
@@ -81,6 +93,7 @@ __all__ = [
     "conditions",
     "digest",
     "finite",
+    "judgement",
     "setting",
     "suite_of",
     "total",

@@ -149,9 +149,24 @@ class AttemptRecord(Record):
     attempt: Attempt
 
 
+class Judgement(Record):
+    """What is read of an evaluation where only its cost matters."""
+
+    model_config = ConfigDict(extra="ignore")
+    candidate_digest: str
+    created: datetime
+    seconds: dict[str, float] = Field(default_factory=dict)
+
+
+def judgement(evaluation: Evaluation) -> Judgement:
+    """What an evaluation cost."""
+    return Judgement.model_validate(evaluation, from_attributes=True)
+
+
 class _Paid(Record):
     model_config = ConfigDict(extra="ignore")
     spent: Spent = Spent()
+    evaluation: Judgement | None = None
 
 
 class PaidAttempt(Record):

@@ -15,6 +15,7 @@ from kernelgauge.schema import (
     AttemptRecord,
     Candidate,
     Evaluation,
+    Judgement,
     NoCandidate,
     PaidAttempt,
     Record,
@@ -56,7 +57,7 @@ class Run:
     """One run folder, from `create`, `open`, `create_or_resume` (to append) or `read` (to read only)."""
 
     torn: str | None
-    """One sentence if a line was found unfinished, because its writer was killed; None otherwise."""
+    """One sentence if lines were found unfinished, because their writer was killed; None otherwise."""
 
     def __init__(self, path: Path, header: RunHeader, lock: FolderLock | None) -> None:
         self.path = path
@@ -197,12 +198,17 @@ class Run:
 
     def spent(self) -> Spent:
         """What all calls to a contestant cost, told without their verdicts. Raises StoreError."""
-        latest: dict[tuple[str, int, int], Spent] = {}
-        for number, text in self._attempts.lines():
-            where = f"{self._attempts.path}, line {number}"
-            found = codec.decode(text, PaidAttempt, where)
-            latest[found.problem, found.sample, found.number] = found.attempt.spent
+        found = _decoded(self._attempts, PaidAttempt)
+        latest = {(each.problem, each.sample, each.number): each.attempt.spent for each in found}
         return sum(latest.values(), Spent())
+
+    def judgements(self) -> list[Judgement]:
+        """When and how long the candidates of attempts were judged, once for each time. Raises StoreError.
+
+        An attempt may have been judged anew; its first judgement has taken its time all the same.
+        """
+        found = (each.attempt.evaluation for each in _decoded(self._attempts, PaidAttempt))
+        return list({(each.candidate_digest, each.created): each for each in found if each}.values())
 
     def done(self) -> set[Answer]:
         """Every (problem, sample) that has a record or was skipped: what a resumed run need not ask again."""
@@ -235,11 +241,13 @@ class Run:
         return {(record.problem, record.sample) for record in records}
 
     def _look_for_tears(self) -> None:
+        found = []
         for journal in (self._evaluations, self._skips, self._too_large, self._attempts):
             if self._lock and (aside := journal.mend()):
-                self.torn = f"the last line of {journal.path} was unfinished and was moved to {aside.name}"
+                found.append(f"the last line of {journal.path} was unfinished and was moved to {aside.name}")
             elif not self._lock and (tail := journal.torn()):
-                self.torn = f"the last line of {journal.path} is unfinished ({len(tail)} bytes) and was left out"
+                found.append(f"the last line of {journal.path} is unfinished ({len(tail)} bytes) and was left out")
+        self.torn = "; ".join(found) or None
 
     def _check_writable(self) -> None:
         if not self._lock:

@@ -81,7 +81,7 @@ function attemptsPart(row, attempts, go) {
   return part;
 }
 
-// What led to this answer: every call to the contestant, with what it changed in the attempt it went on from.
+// What led to this answer, or to none: every call to the contestant, with what it changed in the attempt it went on from.
 function historyPart(history, digest) {
   const place = make("div", { class: "chart" }), panel = make("div", { class: "tried" });
   const steps = history.map((each) => ({ ...each, sample: each.number }));
@@ -94,12 +94,12 @@ function historyPart(history, digest) {
     const said = [parent ? `Goes on from attempt ${parent.number}, with feedback ${step.feedback}` : "Asked afresh", cost, step.reason].filter(Boolean).join("; ");
     const text = step.source === null ? null : await textAt(step.source), before = parent && parent.source !== null ? await textAt(parent.source) : null;
     if (pick.value !== String(step.number)) return; // another was chosen while this one was unpacked
-    panel.replaceChildren(make("p", {}, `${said}.`), text === null ? "" : before !== null && before !== text ? diffView(before, text).view : step === chosen ? "" : sourceView(text));
+    panel.replaceChildren(make("p", {}, `${said}.`), text === null ? "" : before !== null && before !== text ? diffView(before, text).view : digest && step === chosen ? "" : sourceView(text));
   }
   pick.addEventListener("input", () => show(steps.find((each) => String(each.number) === pick.value)));
   attemptsChart(place, steps, chosen, show);
   show(chosen);
-  const part = titled("What led to this answer", place, make("p", { class: "filters" }, make("label", {}, "Attempt ", pick)), panel);
+  const part = titled(digest ? "What led to this answer" : "What was tried", place, make("p", { class: "filters" }, make("label", {}, "Attempt ", pick)), panel);
   part.className = "full";
   return part;
 }
@@ -107,7 +107,7 @@ function historyPart(history, digest) {
 // Compared with the attempt before it: what was tried next.
 async function changePart(row, attempts, detail) {
   const before = attempts[attempts.indexOf(row) - 1];
-  if (!before || detail.source === null || before.outcome === "no_candidate") return "";
+  if (!before || detail.source === null) return "";
   const other = await detailAt(before.place);
   if (other.source === null || other.source === detail.source) return "";
   const found = diffView(await textAt(other.source), await textAt(detail.source));
@@ -116,19 +116,28 @@ async function changePart(row, attempts, detail) {
 
 // Returns at once; what has to be unpacked follows. `attempts` are all rows of the problem, in their order.
 function detailView(row, place, environments, attempts = [row], go = () => {}) {
-  const body = make("div", {}, make("p", { class: "verdict" }, verdict(row)));
-  const several = attempts.length > 1;
-  if (row.outcome !== "no_candidate") {
-    const rest = make("div", { class: "rest", "aria-busy": "true" });
-    body.append(rest);
-    detailParts(row, place, environments, attempts, go).then((parts) => rest.replaceChildren(...parts), (error) => rest.replaceChildren(make("p", { class: "bad" }, `The details cannot be shown: ${error.message}.`)))
-      .finally(() => rest.removeAttribute("aria-busy"));
-  } else if (several) body.append(make("div", { class: "detail-grid" }, attemptsPart(row, attempts, go)));
+  const said = make("p", { class: "verdict" }, verdict(row)), body = make("div", {}, said);
+  // The table has the beginning of a long reason only.
+  detailAt(place).then((detail) => { said.textContent = verdict({ ...row, reason: detail.reason }); }, () => {});
+  const rest = make("div", { class: "rest", "aria-busy": "true" });
+  body.append(rest);
+  detailParts(row, place, environments, attempts, go).then((parts) => rest.replaceChildren(...parts), (error) => rest.replaceChildren(make("p", { class: "bad" }, `The details cannot be shown: ${error.message}.`)))
+    .finally(() => rest.removeAttribute("aria-busy"));
   return [body];
+}
+
+// Without a judged candidate: what was tried, and the reference.
+async function unansweredParts(row, detail, attempts, go) {
+  const grid = make("div", { class: "detail-grid" });
+  if (detail.history.length) grid.append(historyPart(detail.history));
+  if (attempts.length > 1) grid.append(attemptsPart(row, attempts, go));
+  grid.append(titled("Asked", pairs([["contestant", detail.contestant], ["sample", String(row.sample)], ["attempts", String(detail.history.length)]])));
+  return [grid, ...(detail.original === null ? [] : [folded("Reference source", true, sourceView(await textAt(detail.original)))])];
 }
 
 async function detailParts(row, place, environments, attempts, go) {
   const detail = await detailAt(place);
+  if (["no_candidate", "too_large", "pending"].includes(row.outcome)) return unansweredParts(row, detail, attempts, go);
   const grid = make("div", { class: "detail-grid" });
   if (detail.timing) grid.append(timingPart(row, detail.timing));
   if (detail.history.length > 1) grid.append(historyPart(detail.history, detail.digest));
