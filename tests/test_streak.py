@@ -20,6 +20,7 @@ from kernelgauge.evaluation.streak import MOST_CALLS, Streak, Uneven, affordable
 from kernelgauge.schema import Candidate, Outcome, Problem
 from kernelgauge.session import Session
 
+RULES = load_protocol("strict").timing
 SLEEP = 0.02
 CALLS = 4
 PROBLEM = """
@@ -85,9 +86,9 @@ def test_each_call_computes_on_inputs_and_seed_of_its_own(session: Session) -> N
         seen.append([output.clone() for output in outputs])
 
     with streak(session, SLEEPS) as made:
-        taken = made.take(note)
+        own, taken = made.take(note)
         assert made.calls == len(seen) == CALLS
-        assert taken >= CALLS * SLEEP * 1e9, "each call slept"
+        assert taken >= CALLS * SLEEP * 1e9 > own, "each of its calls slept"
         assert made.idle_ns > 0
         made.take(note)
     assert len({float(total) for _, total in seen}) == 2 * CALLS, "no inputs come twice"
@@ -127,15 +128,34 @@ def claimed(candidate_us: int, gap_us: int = 400) -> Samples:
 def test_a_claim_that_is_short_of_a_streak_is_made_up_for() -> None:
     forged = claimed(420)
     assert forged.milliseconds()[1] == pytest.approx([0.42] * 24), "a single message does not show that"
-    forged.hold_against(8, 500_000, 0.02)
+    forged.hold_against(8, 500_000, 500_000)
     assert forged.milliseconds()[1] == pytest.approx([0.5] * 24)
     assert forged.withheld_ns == pytest.approx(80_000)
 
 
-@pytest.mark.parametrize("per_call_us", [100, 415, 425])
+@pytest.mark.parametrize("per_call_us", [100, 415, 450])
 def test_an_honest_claim_is_left_as_it_is(per_call_us: int) -> None:
     """Calls in a row take less than one by itself, or a little more."""
     honest = claimed(420)
-    honest.hold_against(8, per_call_us * 1000, 0.02)
+    honest.hold_against(8, per_call_us * 1000 * 500 / 420, per_call_us * 1000)
     assert honest.withheld_ns == 0 and honest.streak == 8
     assert honest.milliseconds()[1] == pytest.approx([0.42] * 24)
+    assert honest.ratio(RULES, final=True).low > 1
+
+
+@pytest.mark.parametrize("claim_us", [380, 440, 480])
+def test_a_win_that_no_row_confirms_is_none(claim_us: int) -> None:
+    """Rows take less than single calls, so a claim may be short of the truth and not of them: 450 µs, of 500."""
+    forged = claimed(claim_us)
+    assert forged.ratio(RULES, final=True).low > 1
+    forged.hold_against(8, 450_000, 450_000)
+    ratio = forged.ratio(RULES, final=True)
+    assert ratio.low <= 1 < ratio.estimate
+    assert forged.streak_ratio() == pytest.approx(1)
+
+
+def test_rows_of_several_rounds_share_the_word() -> None:
+    samples = claimed(250)
+    for other in (240_000, 260_000):
+        samples.hold_against(8, 500_000, other)
+    assert samples.streak_ratio() == pytest.approx(2, rel=0.01)

@@ -44,7 +44,7 @@ _MOST_THROTTLED = 50
 # Share of calls: fewer may be accidents, and what they took is charged.
 _MOST_UNFINISHED = 0.5
 _FEWEST_CALLS = 10
-# Each may be disturbed: before anybody is charged, so many have said the same.
+# Each may be disturbed: before anybody loses by them, so many have said the same.
 _ROWS = 4
 # Of a ratio: what no row of calls is taken for.
 _FINEST = 0.005
@@ -178,20 +178,25 @@ class Measurement:
         if calls < 2:
             return
         try:
-            per_call = self._shortest_in_a_row(Streak(reference, candidate, calls))
+            own, other = self._shortest_in_a_row(Streak(reference, candidate, calls))
         except (OutOfDeviceMemory, torch.OutOfMemoryError, ReferenceTooLarge, Uneven) as error:
             reference.notes.append(f"claims were not held against a row of calls: {str(error).splitlines()[0]}")
             return
-        samples.hold_against(calls, per_call, rules.resolution)
+        samples.hold_against(calls, own, other)
 
-    def _shortest_in_a_row(self, streak: Streak) -> float:
-        """Nanoseconds for each call of the fastest of several rows; a first one, and disturbed ones, take longer."""
+    def _shortest_in_a_row(self, streak: Streak) -> tuple[float, float]:
+        """Nanoseconds for each call of the fastest of several rows of both sides; a first one, and disturbed ones,
+        take longer."""
         verified = partial(agree, streak.reference, self._eager)
         streak.take(verified)
-        shortest = math.inf
+        claimed = self._samples.ratio(self.rules, final=True).low
+        shortest = (math.inf, math.inf)
         for _ in range(_ROWS):
-            shortest = min(shortest, (streak.take(verified) - streak.idle_ns) / streak.calls)
-            if not self._samples.short_of(streak.calls, shortest, self.rules.resolution):
+            # A row shorter than one without computing: calls too short to be seen in a row.
+            now = [max((taken - streak.idle_ns) / streak.calls, 1.0) for taken in streak.take(verified)]
+            shortest = (min(shortest[0], now[0]), min(shortest[1], now[1]))
+            own, other = shortest
+            if own >= claimed * other and not self._samples.short_of(streak.calls, other):
                 break
         return shortest
 
@@ -290,6 +295,7 @@ class Measurement:
             excess_ms=statistics.fmean(samples.excess_ns(samples.candidate)) / NS_PER_MS,
             unnoticed_ms=samples.unnoticed_ns() / NS_PER_MS if rules.interleaved else calls_ms[1],
             streak=samples.streak,
+            streak_speedup=samples.streak_ratio(),
             withheld_ms=samples.withheld_ns / NS_PER_MS,
             device_reference_ms=device_ms[0] if device_ms else None,
             device_candidate_ms=device_ms[1] if device_ms else None,

@@ -6,7 +6,7 @@ import itertools
 import math
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kernelgauge.config import TimingRules
 from kernelgauge.timing.ratio import (
@@ -30,6 +30,8 @@ _TOO_SHORT = 0.1
 _HONEST_GAP = 0.25
 # Fewer say nothing of their own scatter.
 _FEWEST_BLOCKS = 6
+# What a row of honest calls has been seen to take longer than each by itself: launches, copies, a lower clock.
+_ROW_SURPLUS = 0.1
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class Samples:
     """Calls in one bracket that the candidate's claims were held against; 0: none."""
     withheld_ns: float = 0.0
     """What its claims are short of those."""
+    row_ratios: list[float] = field(default_factory=list)
+    """Of each round held against a row: the reference's time in one bracket over the candidate's."""
 
     def rounds(self) -> list[int]:
         """Pairs in each finished round."""
@@ -135,24 +139,33 @@ class Samples:
         overheads = self.overheads()
         return max(_SCATTER * 1.4826 * median_deviation(overheads), _HONEST_GAP * statistics.median(overheads))
 
-    def hold_against(self, calls: int, per_call_ns: float, resolution: float) -> None:
-        """Charge the candidate's calls what those of the round taken last claim to be faster than in a row.
+    def hold_against(self, calls: int, own_ns: float, other_ns: float) -> None:
+        """Charge the candidate's calls what those of the round taken last claim to be much faster than in a row.
+
+        A claim that is a little too low is not charged: it cannot be told from what a row costs. So the interval
+        begins no higher than the ratio of both rows, which share that.
 
         Args:
-            per_call_ns: of the candidate's row of so many calls, less messages and copies.
+            own_ns, other_ns: per call of the reference's and the candidate's row of so many, less messages and
+                copies; above zero.
         """
         self.streak = max(self.streak, calls)
-        self.withheld_ns = max(self.withheld_ns, self.short_of(calls, per_call_ns, resolution))
+        self.withheld_ns = max(self.withheld_ns, self.short_of(calls, other_ns))
+        self.row_ratios.append(own_ns / other_ns)
 
-    def short_of(self, calls: int, per_call_ns: float, resolution: float) -> float:
+    def short_of(self, calls: int, per_call_ns: float) -> float:
         """What a claim of the round taken last is short of a row of calls; 0 where less than can be told.
 
-        A row is off by no more than one message, shared by its calls; and what no ratio resolves, is left.
+        A row is off by no more than one message, shared by its calls, and by what it costs itself.
         """
         start = self.ends[-2] if len(self.ends) > 1 else 0
         claimed = self._charged(self.candidate)[start:]
         short = per_call_ns - statistics.median(claimed) * NS_PER_MS
-        return short if short > self.unnoticed_ns() / calls + resolution * per_call_ns else 0.0
+        return short if short > self.unnoticed_ns() / calls + _ROW_SURPLUS * per_call_ns else 0.0
+
+    def streak_ratio(self) -> float | None:
+        """The ratio as rows of calls have it, in which no worker has a say; None where there were none."""
+        return statistics.geometric_mean(self.row_ratios) if self.row_ratios else None
 
     def milliseconds(self) -> tuple[list[float], list[float]]:
         """Times of both sides, one per call."""
@@ -209,13 +222,18 @@ class Samples:
         if final and rules.interleaved and len(self.ends) > 1:
             estimate = estimate.covering(of_rounds(*self.milliseconds(), self.rounds(), rules.confidence))
         if self.claims:
-            return estimate.widened(rules.resolution) if final else estimate
+            return self._confirmed(estimate.widened(rules.resolution)) if final else estimate
         if self.too_short():
             return estimate.widened(1 - 1 / _UNRESOLVED, _UNRESOLVED - 1)
         # An error of the overhead shifts every sample of both sides alike: sampling more does not average it out.
         error_ms = standard_error_of_median(self.overheads()) / NS_PER_MS
         shift = 2 * error_ms * abs(1 / statistics.median(candidate) - 1 / statistics.median(reference))
         return estimate.widened(max(rules.resolution, min(shift, 0.99)))
+
+    def _confirmed(self, ratio: Ratio) -> Ratio:
+        """With an interval that begins no higher than what rows of calls confirm."""
+        confirmed = self.streak_ratio()
+        return ratio if confirmed is None else replace(ratio, low=min(ratio.low, confirmed))
 
 
 def _in_twos(times: list[float]) -> list[float]:

@@ -3,8 +3,9 @@
 A message about a call takes some tenths of a millisecond, and a worker's word on the call may be short of the truth
 by as much as that scatters. In a streak a worker computes the answers to several inputs that all lie there, and says
 so once: the parent's clock is then off by the scatter of one message, shared by all calls. Nothing is flushed and
-nobody waits between two calls, so none of them takes longer than one by itself, and who claims less has not told all.
-A call by itself may take longer, though: whoever computes several at once saves what that saves.
+nobody waits between two calls, so none of them takes longer than one by itself, and who claims far less has not told
+all. A call by itself may take longer, though: whoever computes several at once saves what that saves. The reference
+computes the same row, so what both take is a second word on the ratio, in which no worker has a say.
 
 What messages and copies cost is what a streak of the reference's worker takes in which nothing is computed, before
 the candidate's has heard of any. Outputs are compared like those of timed calls.
@@ -147,8 +148,8 @@ class Streak:
             self.idle_ns = min(self._own.run(compute=False) for _ in range(_IDLE_ROWS))
         self._other = _Room(reference, candidate, calls)
 
-    def take(self, verified: Verified) -> int:
-        """Nanoseconds of the candidate's row on new inputs.
+    def take(self, verified: Verified) -> tuple[int, int]:
+        """Nanoseconds of the reference's and of the candidate's row on the same new inputs.
 
         Args:
             verified: is given each call's answers while `reference` holds the inputs of that call.
@@ -161,14 +162,14 @@ class Streak:
         self._draw()
         with self.reference.blamed(own.side):
             own.stage(self._arguments, self._seeds, self._inputs)
-            own.run()
+            own_taken = own.run()
         other.stage(self._arguments, self._seeds, self._inputs)
         taken = other.run()
         other.side.check_still()
         for call in range(self.calls):
             self.reference.recall(self._inputs[call], self._seeds[call])
             verified(other.answers(call), own.answers(call), f"call {call + 1} of a row")
-        return taken
+        return own_taken, taken
 
     def _draw(self) -> None:
         """New inputs for all calls; `Reference.recall` can bring them back one by one."""

@@ -59,6 +59,8 @@ class Timing(Record):
     """Calls of the candidate in one bracket that its claims were held against; 0: none were, or were needed."""
     withheld_ms: float = Field(default=0.0, ge=0)
     """What its claims were short of those; in its samples."""
+    streak_speedup: float | None = Field(default=None, gt=0)
+    """The ratio of both sides' calls in one bracket each: an interval begins no higher than it confirms."""
     device_reference_ms: float | None = None
     """Median of a call whose kernels all wait in the queue before the first starts. The worker's word."""
     device_candidate_ms: float | None = None
