@@ -180,6 +180,11 @@ def test_an_evaluation_is_compared_with_every_mode_that_passed() -> None:
     assert (summary["strongest_baseline"], summary["speedup_over_strongest"]) == ("compile-max-autotune", 0.75)
 
 
+def test_eager_alone_is_no_strongest() -> None:
+    record = make_evaluation()
+    assert compared(record, [make_baseline(mode="eager")]) == record
+
+
 def test_where_no_mode_passed_eager_is_the_strongest() -> None:
     record = compared(make_evaluation(speedup=1.5), [make_baseline(speedup=None)])
     assert [(each.mode, each.strongest, each.speedup) for each in record.over] == [("eager", True, 1.5)]
@@ -215,7 +220,7 @@ def test_a_baseline_is_out_of_date_when_eager_takes_another_time() -> None:
     assert len(record.notes) == 1
     assert "eager takes 2 ms, and took 2.3 ms when compile was measured on 2026-11-20" in record.notes[0]
     assert "--recheck" in record.notes[0]
-    own = compared(make_evaluation(), [make_baseline(mode="eager", measured=old)])
+    own = compared(make_evaluation(), [make_baseline(mode="eager", measured=old), make_baseline()])
     assert own.over_strongest is not None, "eager over eager needs no stored time"
     noisy = old.model_copy(update={"eager_interval_ms": (1.9, 2.8)})
     assert compared(make_evaluation(), [make_baseline(measured=noisy)]).over_strongest is not None

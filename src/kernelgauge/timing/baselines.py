@@ -127,10 +127,10 @@ def over(timing: Timing, modes: dict[Mode, Baseline]) -> tuple[OverBaseline, ...
 def compared(record: Evaluation, baselines: Iterable[Baseline]) -> Evaluation:
     """The record with its speedups over the stored baselines; with a note instead where one is out of date.
 
-    Unchanged if it has no time or nothing was measured under its conditions.
+    Unchanged if it has no time or no mode beside eager was tried under its conditions: eager alone is no strongest.
     """
     modes = current(baselines, conditions(record))
-    if record.timing is None or not modes:
+    if record.timing is None or not modes.keys() - {"eager"}:
         return record
     now = eager_interval(record.timing)
     for mode, baseline in modes.items():
