@@ -459,6 +459,20 @@ def test_the_record_of_an_entry_is_there_word_for_word(folder: Path) -> None:
     assert record["id"] == linked[0] and len(record["timing"]["candidate_samples_ms"]) == 20
 
 
+@pytest.mark.parametrize("submitted", [False, True])
+def test_of_a_text_of_megabytes_a_page_shows_the_ends_and_says_where_the_whole_is(submitted: bool) -> None:
+    text = "FIRST = 1\n" + "".join(f"x{number} = {number}\n" for number in range(100_000)) + "LAST = 1\n"
+    entry = an_entry(text=text, submitted=submitted)
+    site = Site([Published("theirs", (entry,), ())])
+    pages = [page.decode() for path in site.paths() if (page := site.page(path)) and b"FIRST = 1" in page]
+    assert len(pages) == 2, "the problem's and the record's"
+    for page in pages:
+        assert ("x50000 = 50000" in page) == submitted
+        assert "LAST = 1" in page
+        assert submitted or len(page) < 120_000
+        assert submitted or f"candidates/{entry.evaluation.candidate_digest}.py of the run a run" in page
+
+
 def test_a_site_takes_the_place_of_an_earlier_one_and_leaves_other_files_alone(tmp_path: Path) -> None:
     site = tmp_path / "site"
     publish(a_site(), site)

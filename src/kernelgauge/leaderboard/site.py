@@ -24,7 +24,9 @@ from kernelgauge.leaderboard.entries import Entry, Published
 from kernelgauge.leaderboard.ranking import TOP
 from kernelgauge.problems import catalogue
 from kernelgauge.problems.loader import load_problem
+from kernelgauge.report.fitting import WHOLLY, Fit
 from kernelgauge.report.html import PARTS
+from kernelgauge.report.packing import packed
 from kernelgauge.report.payload import payload
 from kernelgauge.report.scores import score
 from kernelgauge.schema import Evaluation, digest
@@ -33,6 +35,8 @@ _TEMPLATES = (Path(__file__).parent / "templates", Path(__file__).parent.parent 
 _SCRIPTS = (*PARTS, "board.js")
 _STYLES = ("report.css", "board.css")
 _MOST_EVENTS = 1000
+# Of a source: what compilers write for one model can take megabytes, and stands on two pages of every board.
+_MOST_CHARACTERS = 20_000
 _ROOM = "kernelgauge.leaderboard"
 
 Link = tuple[str, str]
@@ -151,7 +155,18 @@ def record_data(entry: Entry) -> dict[str, Any]:
     record = entry.evaluation
     reference = reference_of(record.problem, record.problem_digest, record)
     references = {record.problem: reference} if reference is not None else {}
-    return {"data": payload(score([record]), [record], lambda _: entry.source, references)}
+    data = payload(score([record]), [record], lambda _: entry.source, references, fit=_fit(entry))
+    return {"data": data | {name: packed(data[name]) for name in ("details", "texts")}}
+
+
+def shown(entry: Entry) -> str | None:
+    """What pages show of a candidate's source; None if it was not stored."""
+    return _fit(entry).candidate(entry.evaluation.candidate_digest, entry.source)
+
+
+def _fit(entry: Entry) -> Fit:
+    """How much of it: of what was handed in, which a server limits and keeps itself, all."""
+    return WHOLLY if entry.submitted else Fit(most=(_MOST_CHARACTERS,) * 3, origin=entry.origin)
 
 
 def problem_path(board: Board, key: str) -> str:
@@ -222,6 +237,7 @@ _FILTERS: Mapping[str, Callable[[Any], Any]] = {
     "percent": lambda share: "–" if share is None else f"{share * 100:.1f}",
     "whole": lambda share: f"{share * 100:.0f}",
     "words": lambda name: str(name).replace("_", " "),
+    "shown": shown,
     "times": _times,
     "milliseconds": _milliseconds,
     "place": _place,
