@@ -24,7 +24,7 @@ from kernelgauge.evaluation.landlock import View, confine
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.process import WorkerProcess
 from kernelgauge.evaluation.view import apart_from
-from kernelgauge.schema import Problem
+from kernelgauge.schema import Outcome, Problem
 from kernelgauge.session import Session
 
 PROBE = """
@@ -100,6 +100,12 @@ def test_every_wall_stands_and_is_in_the_record(session: Session) -> None:
     if "network" not in record.isolation:
         pytest.skip("this platform has no user namespaces")
     assert set(record.isolation) == set(WALLS)
+
+
+def test_the_walls_are_in_the_record_of_what_does_not_load(session: Session) -> None:
+    record = session.evaluate(Problem(key="own", name="own", source=REFERENCE), "import torch\nraise RuntimeError\n")
+    assert record.outcome is Outcome.LOAD_FAILED
+    assert "limits" in record.isolation
 
 
 def test_nothing_of_the_user_is_readable(

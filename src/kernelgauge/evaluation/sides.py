@@ -77,7 +77,6 @@ class Sides:
             candidate.start()
             open_candidate(reference)
         self._spares.renew(job.device)
-        job.walls = candidate.process.walls
         if job.device == "cpu" and not candidate.looks:
             reference.notes.append(
                 "a worker's memory cannot be read here: work left to the copy is charged, not refused"
@@ -95,6 +94,7 @@ class Sides:
                 job.memory_use.end(candidate)
             job.notes = list(dict.fromkeys([*job.notes, *reference.notes]))
             if hasattr(candidate, "process"):
+                job.walls = candidate.process.walls
                 job.log = (job.log + candidate.process.log())[-LONGEST_LOG:]
             candidate.end()
             reference.end()
