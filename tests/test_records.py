@@ -12,6 +12,7 @@ import pytest
 from factories import make_evaluation, make_timing
 from pydantic import ValidationError
 
+from kernelgauge.cli.verdict import show
 from kernelgauge.config import load_protocol, protocols
 from kernelgauge.errors import UsageError
 from kernelgauge.evaluation.arguments import decode, encode
@@ -54,6 +55,19 @@ def test_a_timing_holds_its_estimate_and_its_samples() -> None:
     ):
         with pytest.raises(ValidationError):
             Timing(**{**good, **broken})
+
+
+def test_what_a_row_of_calls_said_is_told_with_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    timing = Timing.model_validate(
+        make_timing(1.1).model_dump() | {"streak": 8, "streak_speedup": 1.02, "withheld_ms": 0.05}
+    )
+    show(make_evaluation(timing=timing))
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        "in a row 1.02x over 8 calls in a row, by the parent's clock alone; 0.05 ms of a call were not told" in said
+    )
+    with pytest.raises(ValueError, match="needs such rows"):
+        Timing.model_validate(make_timing(1.1).model_dump() | {"streak_speedup": 1.02})
 
 
 def test_a_trial_without_a_finite_error_cannot_agree() -> None:

@@ -36,6 +36,8 @@ def _timing_rows(table: Table, timing: Timing) -> None:
     }
     count = len(timing.candidate_samples_ms)
     table.add_row("samples", f"{count} pairs; stopped: {why[timing.stopped]}")
+    if timing.row_line:
+        table.add_row("in a row", timing.row_line)
 
 
 def bound_line(bound: Bound) -> str:

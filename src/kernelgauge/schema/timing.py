@@ -70,6 +70,14 @@ class Timing(Record):
     stopped: Literal["precise", "budget", "fixed"]
     """Why sampling ended: interval narrow enough, time or sample budget spent, or a fixed count."""
 
+    @property
+    def row_line(self) -> str:
+        """What calls in a row said, in one sentence for a reader; empty where there were none."""
+        if self.streak_speedup is None:
+            return ""
+        said = f"{self.streak_speedup:.3g}x over {self.streak} calls in one bracket of the parent's clock"
+        return f"{said}; {self.withheld_ms:.3g} ms of a call were not told" if self.withheld_ms else said
+
     @model_validator(mode="after")
     def _consistent(self) -> Timing:
         low, high = self.interval
@@ -79,6 +87,8 @@ class Timing(Record):
             raise ValueError("a timing needs its raw samples")
         if self.rounds and sum(self.rounds) != len(self.reference_samples_ms):
             raise ValueError("the rounds must add up to the samples")
+        if self.streak_speedup is not None and not self.streak:
+            raise ValueError("a ratio of rows of calls needs such rows")
         if (self.device_reference_ms is None) != (self.device_candidate_ms is None):
             raise ValueError("device time is measured on both sides or on neither")
         times = (self.reference_ms, self.candidate_ms, *self.reference_samples_ms, *self.candidate_samples_ms)
