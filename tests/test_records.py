@@ -63,9 +63,7 @@ def test_what_a_row_of_calls_said_is_told_with_the_verdict(capsys: pytest.Captur
     )
     show(make_evaluation(timing=timing))
     said = " ".join(capsys.readouterr().out.split())
-    assert (
-        "in a row 1.02x over 8 calls in a row, by the parent's clock alone; 0.05 ms of a call were not told" in said
-    )
+    assert "in a row 1.02x over 8 calls in one bracket of the parent's clock; 0.05 ms of a call were not told" in said
     with pytest.raises(ValueError, match="needs such rows"):
         Timing.model_validate(make_timing(1.1).model_dump() | {"streak_speedup": 1.02})
 

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Everything that results/h200 shows, measured on the GPUs that are visible here:
+#
+#     bash benchmarks/gpu_results.sh runs/h200            # hours on one GPU; interrupted, the same command goes on
+#     bash benchmarks/gpu_results.sh runs/h200 strict     # one step, by its name
+#
+# Each step keeps what is finished, and is left out once it is whole. The last one writes the pages.
+set -euo pipefail
+out=$1
+shift
+mkdir -p "$out"
+steps=${*:-doctor baselines autotune strict v0.1 memory throughput defences selftest pages}
+
+step() {
+    local name=$1
+    shift
+    [[ " $steps " == *" $name "* ]] || return 0
+    [[ -e $out/$name.whole ]] && return 0
+    echo "== $name: $*"
+    "$@" 2>&1 | tee -a "$out/$name.log"
+    touch "$out/$name.whole"
+}
+
+kernelgauge() { python -m kernelgauge "$@"; }
+
+step doctor kernelgauge doctor --measure
+step baselines kernelgauge baseline --level 1,2,3 --modes eager,compile --device cuda --out "$out/baselines"
+step autotune kernelgauge baseline --level 2 --limit 60 --modes compile-max-autotune --device cuda --out "$out/autotune"
+step strict kernelgauge run --contestant inductor --device cuda --out "$out/inductor_strict"
+step v0.1 kernelgauge reeval "$out/inductor_strict" --protocol v0.1 --out "$out/inductor_v0.1"
+step memory python benchmarks/gpu_memory.py --problems 1/38 --near 1 --out "$out/gpu_memory.json"
+step throughput python benchmarks/throughput.py --work "$out/throughput" --out "$out/throughput.json"
+step defences python benchmarks/defences.py --device cuda --sizes full --out "$out/defences"
+step selftest kernelgauge selftest --gpu
+step pages python benchmarks/results.py results/h200 "aa=$out/baselines" "baselines=$out/baselines" "autotune=$out/autotune" \
+    "inductor_strict=$out/inductor_strict" "inductor_v0.1=$out/inductor_v0.1" \
+    "throughput=$out/throughput.json" "gpu_memory=$out/gpu_memory.json"
