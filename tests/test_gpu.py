@@ -93,19 +93,12 @@ def test_a_time_talked_down_is_made_up_for(gpu_session: Session, name: str) -> N
     assert record.standing != "faster", timing
 
 
-def test_a_time_shaved_a_little_is_made_up_for(gpu_session: Session) -> None:
+def test_a_time_shaved_a_little_is_no_win(gpu_session: Session) -> None:
     """Less than a message scatters by: only many calls in one bracket show that."""
-    shaving = "\n".join(
-        [
-            "import torch",
-            "told = torch.cuda.Event.elapsed_time",
-            "torch.cuda.Event.elapsed_time = lambda self, other: 0.7 * told(self, other)",
-            identical(RELU),
-        ]
-    )
-    record = judged(gpu_session, shaving, timed=True)
+    record = judged(gpu_session, SPECIMENS["shaved_events"].source, timed=True)
     assert record.outcome is Outcome.PASSED, record.reason
     assert record.timing is not None and record.standing != "faster", record.timing
+    assert record.timing.streak_speedup == pytest.approx(1, abs=0.1)
 
 
 def test_an_honest_win_on_a_short_call_is_left_as_it_is(gpu_session: Session) -> None:
