@@ -314,3 +314,5 @@ def test_a_full_disk_ends_a_run_in_which_problems_wait_to_be_weighed(
         monkeypatch.setattr(run, "append", full)
         with pytest.raises(StoreError, match="no space"):
             judge_all(session, silent, run, KEYS[:4], protocol=rules)
+    honest = next(s.source for s in specimens() if s.name == "same_operations")
+    assert session.evaluate(problem(), honest, timed=False).passed, "the session is as good as before"

@@ -177,10 +177,11 @@ class LocalExecutor:
         self._supervisor.resume()
 
     def close(self) -> None:
-        """End the processes that judge."""
+        """End the processes that judge. What was stopped early has ended by now: others may evaluate again."""
         for judge in self._judges.values():
             judge.close()
         self._judges.clear()
+        self._supervisor.resume()
 
     def _pooled(self, work: Callable[[Any], Done], items: Sequence[Any], threads: int) -> Iterator[Done]:
         """Results of `work` on every item as they come."""
