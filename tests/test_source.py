@@ -335,6 +335,14 @@ def test_kernels_launches_loops_and_fallbacks() -> None:
     assert not device_code("// __global__ void k() {}\nvoid f() {}").kernels
 
 
+def test_what_inductor_has_written_has_kernels_of_its_own_if_it_gives_any_to_triton() -> None:
+    written = (Path(__file__).parent / "data" / "inductor_relu_on_hopper.py").read_text()
+    assert not of("no_own_kernel", read(written))
+    start, end = written.index("triton_poi_fused_relu_0 = "), written.index("async_compile.wait(")
+    (lead,) = of("no_own_kernel", read(written[:start] + written[end:]))
+    assert lead.reason == "imports Triton and defines no kernel"
+
+
 def test_a_finding_in_the_cuda_text_has_its_line_in_the_file() -> None:
     source = textwrap.dedent('''
         from torch.utils.cpp_extension import load_inline

@@ -115,6 +115,12 @@ def declared(source: PythonSource, texts: list[Embedded]) -> set[str]:
             for language, forms in _LANGUAGES.items():
                 if any(path.startswith(language) for path in paths):
                     found |= {form.format(statement.name) for form in forms}
+    return found | _as_text(source)
+
+
+def _as_text(source: PythonSource) -> set[str]:
+    """Names of the kernels that are given to TorchInductor's `AsyncCompile.triton` as Triton's text."""
+    found: set[str] = set()
     for call, scope in source.calls():
         if isinstance(call.func, ast.Attribute) and call.func.attr == "triton" and call.args:
             found |= set(source.names.texts(call.args[0], scope))
@@ -136,7 +142,7 @@ def leads(source: PythonSource, backend: str, texts: list[Embedded]) -> Iterator
 
 def _without_kernel(source: PythonSource, language: str, module: str, makes: tuple[str, ...]) -> Iterator[Lead]:
     formed = source.formed()
-    if not any(path.startswith(f"{module}.") and path.endswith(makes) for _, path in formed):
+    if not any(path.startswith(f"{module}.") and path.endswith(makes) for _, path in formed) and not _as_text(source):
         for node, path in formed:
             if path.partition(".")[0] == module:
                 yield source.lead(RULE, node, f"imports {language} and defines no kernel")
