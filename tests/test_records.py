@@ -57,13 +57,17 @@ def test_a_timing_holds_its_estimate_and_its_samples() -> None:
             Timing(**{**good, **broken})
 
 
-def test_what_a_row_of_calls_said_is_told_with_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
-    timing = Timing.model_validate(
-        make_timing(1.1).model_dump() | {"streak": 8, "streak_speedup": 1.02, "withheld_ms": 0.05}
-    )
+def test_what_was_measured_besides_samples_is_told_with_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    gpu = {"sm_mhz": (1700, 1980, 1980), "memory_mhz": 3201, "power_watts": 143.7, "temperature": 41}
+    rows = {"streak": 8, "streak_speedup": 1.02, "withheld_ms": 0.05}
+    device = {"device_reference_ms": 1.1, "device_candidate_ms": 0.9, "launch_bound": True}
+    timing = Timing.model_validate(make_timing(1.1).model_dump() | rows | device | {"gpu": gpu | {"power_capped": 3}})
     show(make_evaluation(timing=timing))
     said = " ".join(capsys.readouterr().out.split())
     assert "in a row 1.02x over 8 calls in one bracket of the parent's clock; 0.05 ms of a call were not told" in said
+    assert "on the device 1.1 and 0.9 ms without launches; launch-bound" in said
+    clocks = "GPU 1980 MHz (1700 to 1980), memory 3201 MHz, 144 W, 41 °C at most, 3 pairs under its power limit"
+    assert clocks in said
     with pytest.raises(ValueError, match="needs such rows"):
         Timing.model_validate(make_timing(1.1).model_dump() | {"streak_speedup": 1.02})
 

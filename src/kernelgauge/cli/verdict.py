@@ -36,8 +36,8 @@ def _timing_rows(table: Table, timing: Timing) -> None:
     }
     count = len(timing.candidate_samples_ms)
     table.add_row("samples", f"{count} pairs; stopped: {why[timing.stopped]}")
-    if timing.row_line:
-        table.add_row("in a row", timing.row_line)
+    for name, fact in timing.facts.items():
+        table.add_row(name, fact)
 
 
 def bound_line(bound: Bound) -> str:

@@ -223,7 +223,7 @@ def _timing(timing: Timing, drawn: int) -> dict[str, Any]:
         "confidence": timing.confidence,
         "overhead": _short(timing.overhead_ms),
         "stopped": timing.stopped,
-        "row": timing.row_line,
+        "facts": timing.facts,
         "counts": [len(timing.reference_samples_ms), len(timing.candidate_samples_ms)],
         "reference": _thinned(timing.reference_samples_ms, drawn),
         "candidate": _thinned(timing.candidate_samples_ms, drawn),

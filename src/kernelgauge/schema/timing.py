@@ -25,6 +25,18 @@ class GpuState(Record):
     power_capped: int = Field(default=0, ge=0)
     """Pairs kept while the power limit held the clock down: both sides feel it alike."""
 
+    @property
+    def line(self) -> str:
+        """All of it in one sentence, for a reader."""
+        low, middle, high = self.sm_mhz
+        clock = f"{middle} MHz" if low == high else f"{middle} MHz ({low} to {high})"
+        said = [clock, f"memory {self.memory_mhz} MHz", f"{self.power_watts:.0f} W", f"{self.temperature} °C at most"]
+        if self.throttled:
+            said.append(f"{self.throttled} pairs dropped as it was slowed down")
+        if self.power_capped:
+            said.append(f"{self.power_capped} pairs under its power limit")
+        return ", ".join(said)
+
 
 class Timing(Record):
     """Paired samples of reference and candidate, and the ratio they support."""
@@ -71,12 +83,20 @@ class Timing(Record):
     """Why sampling ended: interval narrow enough, time or sample budget spent, or a fixed count."""
 
     @property
-    def row_line(self) -> str:
-        """What calls in a row said, in one sentence for a reader; empty where there were none."""
-        if self.streak_speedup is None:
-            return ""
-        said = f"{self.streak_speedup:.3g}x over {self.streak} calls in one bracket of the parent's clock"
-        return f"{said}; {self.withheld_ms:.3g} ms of a call were not told" if self.withheld_ms else said
+    def facts(self) -> dict[str, str]:
+        """What was measured besides the samples, by a name for a reader."""
+        found = {}
+        if self.device_reference_ms is not None:
+            bound = "; launch-bound" if self.launch_bound else ""
+            times = f"{self.device_reference_ms:.4g} and {self.device_candidate_ms:.4g} ms"
+            found["on the device"] = f"{times} without launches{bound}"
+        if self.streak_speedup is not None:
+            told = f"; {self.withheld_ms:.3g} ms of a call were not told" if self.withheld_ms else ""
+            rows = f"{self.streak} calls in one bracket of the parent's clock"
+            found["in a row"] = f"{self.streak_speedup:.3g}x over {rows}{told}"
+        if self.gpu is not None:
+            found["GPU"] = self.gpu.line
+        return found
 
     @model_validator(mode="after")
     def _consistent(self) -> Timing:

@@ -21,8 +21,8 @@ function timingPart(row, timing) {
   const drawn = timing.reference.length < timing.counts[0] || timing.candidate.length < timing.counts[1];
   const part = titled("Raw samples", place, make("small", {},
     `${timing.counts[0]} and ${timing.counts[1]} samples${drawn ? `, ${timing.candidate.length} of them drawn` : ""}; the bar is the median. `
-    + `Clock: ${timing.clock}; overhead of ${figure(timing.overhead)} ms already subtracted; sampling ended: ${timing.stopped}.`
-    + (timing.row ? ` Held against ${timing.row}.` : "")));
+    + `Clock: ${timing.clock}; overhead of ${figure(timing.overhead)} ms already subtracted; sampling ended: ${timing.stopped}.`),
+    pairs(Object.entries(timing.facts)));
   part.className = "full";
   sampleChart(place, timing, row);
   return part;
