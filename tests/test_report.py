@@ -302,7 +302,12 @@ def test_effort_against_a_worked_example() -> None:
     assert (build.name, build.share, build.median) == ("build", 0.75, 6.0)
     assert (check.total, check.median, check.p95) == (6.0, 2.0, pytest.approx(2.9))
     assert effort([]) is None
-    assert "450 an hour (build 75 %, check 25 %); 180 an hour by the clock" in in_words(found)
+    assert in_words(found).endswith("450 an hour (build 75 %, check 25 %); 180 an hour by the clock")
+    # On several GPUs the clock sees more than one after the other would give.
+    quick = [e.model_copy(update={"created": begun + timedelta(seconds=2 * n)}) for n, e in enumerate(records)]
+    found = effort(quick)
+    assert found is not None and found.at_once == 6.0
+    assert in_words(found).endswith("1,800 an hour by the clock, 6.0 at once on average")
 
 
 def test_effort_counts_every_evaluation_and_says_which_were_attempts(tmp_path: Path) -> None:
@@ -348,6 +353,19 @@ def test_published_figures_come_with_what_differs() -> None:
     assert found.sets[0].set.title.startswith("KernelBench v0.1 leaderboard") and not found.sets[0].other
     paper = next(each for each in found.sets if each.set.source == "arXiv 2502.10517")
     assert paper.other >= {"gpu", "protocol", "sizes"}
+
+
+def test_a_figure_over_all_levels_stands_beside_published_ones_over_the_same() -> None:
+    """The figures most alike those of a v0.1 run are stated over all three levels only."""
+    header = make_header(protocol="v0.1", math="torch", problems=("1/1", "2/1", "3/1", "4/1"))
+    three = [make_evaluation("1/1", 2.0), make_evaluation("2/1", 0.5), make_evaluation("3/1", 0.5)]
+    found = beside(score(three, header=header))
+    assert not isinstance(found, str)
+    assert found.own.fast_1["all"] == pytest.approx(100 / 3) and found.whole["all"] == "3 of 250"
+    for others in (three[:2], [*three, make_evaluation("4/1", 2.0)]):
+        found = beside(score(others, header=header))
+        assert not isinstance(found, str)
+        assert "all" not in found.own.fast_1 and "all" not in found.whole
 
 
 @pytest.mark.parametrize(

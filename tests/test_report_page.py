@@ -36,6 +36,7 @@ from kernelgauge.schema import (
     TooLarge,
     WrongElement,
 )
+from kernelgauge.schema.rules import Finding
 from kernelgauge.store import Run
 
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is on PATH")
@@ -405,10 +406,66 @@ def test_headroom_has_a_dot_for_every_bound_and_opens_it(tmp_path: Path, browser
     browser.wait("document.querySelector('.meter') && !document.querySelector('[aria-busy]')")
     said = browser.js("document.querySelector('.detail').textContent")
     assert "50.0 %" in said and "4.00× over the reference" in said and "2 MFLOP in fp32, 4.00 a byte" in said
+    assert "50.0 %: 500 MB/s, 2 GFLOP/s" in said and "at the bound1 GB/s, with" in said, "as data sheets have it"
     assert browser.js("document.querySelector('.open[aria-expanded=true]').textContent").startswith("1/1")
     browser.open(rendered(FIVE, tmp_path / "report.html"))
     assert not browser.js("Boolean(document.querySelector('#headroom, #roofline'))")
     assert browser.said == []
+
+
+@needs_browser
+def test_a_small_share_of_the_bound_is_not_told_as_none(tmp_path: Path, browser: Browser) -> None:
+    shares = (0.0032, 0.0099, 0.034, 0.0996, 0.999)
+    work = BOUND.work.model_copy(update={"flops": None})
+    bounds = [BOUND.model_copy(update={"work": work, "share": share}) for share in shares]
+    evaluations = [make_evaluation(f"1/{n}", bound=bound) for n, bound in enumerate(bounds, 1)]
+    browser.open(rendered(evaluations, tmp_path / "report.html"))
+    cells = "[...document.querySelectorAll('tr.row')].map((row) => row.cells[5].textContent)"
+    assert browser.js(cells) == ["0.3 %", "1 %", "3.4 %", "10 %", "100 %"]
+
+
+@needs_browser
+def test_a_speedup_that_is_no_quotient_of_medians_says_so(tmp_path: Path, browser: Browser) -> None:
+    """Calls of 3/15 vary: 15.4 ms over 14.6 ms is 1.06, and over pairs of calls it is 1.02."""
+    by_pairs = make_evaluation("1/1", 1.06)
+    assert by_pairs.timing is not None
+    by_pairs = by_pairs.model_copy(update={"timing": by_pairs.timing.model_copy(update={"speedup": 1.02})})
+    page = rendered([by_pairs, make_evaluation("1/2", 1.06)], tmp_path / "report.html")
+    for anchor, told in (("#1/1", True), ("#1/2", False)):
+        browser.open(page, anchor)
+        browser.wait("document.querySelector('.samples')")
+        text = browser.js("document.querySelector('.detail').textContent")
+        assert ("estimated over pairs of calls, not a quotient of medians" in text) is told
+
+
+@needs_browser
+def test_what_a_message_takes_is_subtracted_from_the_parents_clock_alone(tmp_path: Path, browser: Browser) -> None:
+    """A kernel of 0.35 ms on a GPU was said to be what is left of it after 0.434 ms were subtracted."""
+    said = {"parent": "overhead of 0.300 ms already subtracted", "worker, parent's veto": "which no sample holds"}
+    for clock, words in said.items():
+        evaluation = make_evaluation("1/1")
+        assert evaluation.timing is not None
+        timing = evaluation.timing.model_copy(update={"clock": clock})
+        browser.open(rendered([evaluation.model_copy(update={"timing": timing})], tmp_path / "report.html"), "#1/1")
+        browser.wait("document.querySelector('.samples')")
+        text = browser.js("document.querySelector('.detail').textContent")
+        assert [other for other in said.values() if other in text] == [words]
+
+
+@needs_browser
+def test_reasons_keep_their_lines_and_findings_fit_a_phone(tmp_path: Path, browser: Browser) -> None:
+    reason = "Dynamo does not support LSTM.\n  Hint: set allow_rnn.\n\nfrom user code: line 27"
+    with Run.create(tmp_path / "run", make_header(problems=("1/1", "1/2"))) as run:
+        why = "imports Triton, and all of its arithmetic is done by PyTorch beside one copy"
+        finding = Finding(rule="no_own_kernel", severity="review", line=30, column=8, reason=why)
+        run.append(*make_answer("1/1", rules="default", findings=(finding,)))
+        run.append_skip(NoCandidate(problem="1/2", level=1, contestant="inductor", reason=reason))
+    write_html(Run.read(tmp_path / "run"), tmp_path / "report.html", {})
+    browser.open(tmp_path / "report.html", "#1/2")
+    assert "LSTM.\nHint: set allow_rnn.\n\nfrom user" in browser.js("document.querySelector('.verdict').innerText")
+    browser.open(tmp_path / "report.html", "#1/1", width=390)
+    box = "[...document.querySelectorAll('.detail .scroll')].find((box) => box.textContent.includes('no_own_kernel'))"
+    assert browser.js(f"{box}.scrollWidth <= {box}.clientWidth")
 
 
 @needs_browser

@@ -37,6 +37,8 @@ class Effort(Record):
     clock_seconds: float | None
     """From the first record to the last, waiting for answers and pauses included; None for fewer than two."""
     clock_per_hour: float | None
+    at_once: float | None
+    """Seconds of stages in a second of that: how many were at work on average, on several GPUs, or building."""
     stages: tuple[Stage, ...]
     """The longest first."""
 
@@ -67,6 +69,7 @@ def effort(evaluations: Sequence[Evaluation], tried: Sequence[Judgement] = ()) -
         clock_seconds=clock or None,
         # One fewer than there are records: the clock begins when the first one was finished.
         clock_per_hour=(len(timed) - 1) / clock * 3600 if clock else None,
+        at_once=total / clock if clock else None,
         stages=tuple(sorted(stages, key=lambda stage: -stage.total)),
     )
 
@@ -90,6 +93,11 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60:,} h {minutes % 60} min"
 
 
+def together(found: Effort) -> str:
+    """Why the clock saw more than one after the other would give; empty where it did not."""
+    return f", {found.at_once:.1f} at once on average" if found.at_once and found.at_once >= 1.05 else ""
+
+
 def in_words(found: Effort) -> str:
     """One line for a reader."""
     each = found.seconds / found.candidates
@@ -98,5 +106,5 @@ def in_words(found: Effort) -> str:
     text = f"evaluator: {found.candidates:,} candidates{attempts} in {duration(found.seconds)} of its own time"
     text += f", {each:.3g} s each, {found.per_hour:,.0f} an hour ({stages})"
     if found.clock_per_hour:
-        text += f"; {found.clock_per_hour:,.0f} an hour by the clock"
+        text += f"; {found.clock_per_hour:,.0f} an hour by the clock{together(found)}"
     return text

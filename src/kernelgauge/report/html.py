@@ -16,7 +16,7 @@ from markupsafe import Markup
 from kernelgauge.report.answers import gather
 from kernelgauge.report.columns import kept
 from kernelgauge.report.cutting import DETAILS
-from kernelgauge.report.effort import duration
+from kernelgauge.report.effort import duration, together
 from kernelgauge.report.estimators import from_to
 from kernelgauge.report.fitting import AMOUNTS, Fit, SourceOf, histories_of, kinds_of, promising, sources_of
 from kernelgauge.report.flow import flow, refusals
@@ -225,6 +225,7 @@ def _environment() -> Environment:
     environment.filters["percent"] = _percent
     environment.filters["whole"] = lambda share: f"{share * 100:.0f}"
     environment.filters["duration"] = duration
+    environment.filters["together"] = together
     environment.filters["words"] = lambda name: name.replace("_", " ")
     return environment
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from math import isclose
 from statistics import median
 from typing import Any
 
@@ -223,6 +224,7 @@ def _timing(timing: Timing, drawn: int) -> dict[str, Any]:
         "confidence": timing.confidence,
         "overhead": _short(timing.overhead_ms),
         "stopped": timing.stopped,
+        "paired": not isclose(timing.speedup * timing.candidate_ms, timing.reference_ms),
         "facts": timing.facts,
         "counts": [len(timing.reference_samples_ms), len(timing.candidate_samples_ms)],
         "reference": _thinned(timing.reference_samples_ms, drawn),

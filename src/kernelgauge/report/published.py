@@ -62,7 +62,10 @@ class Beside(NamedTuple):
 
 
 class Comparable(NamedTuple):
-    """The run's own figures by the rule that published ones follow, and the sets, those most alike first."""
+    """The run's own figures by the rule that published ones follow, and the sets, those most alike first.
+
+    Figures over `all` only where the run has candidates for all three levels and no other.
+    """
 
     own: PublishedRow
     whole: dict[str, str]
@@ -97,6 +100,10 @@ def beside(scores: Scores) -> Comparable | str:
     }
     sets = [_seen(each, here) for each in published()]
     groups = {level: scores.levels[level] for level in judged}
+    sizes = dict(LEVELS)
+    if set(scores.levels) == set(LEVELS):
+        # Of fewer levels, or of more, a figure over all would be about other problems than theirs.
+        groups["all"], sizes["all"] = scores.overall, sum(LEVELS.values())
     own = PublishedRow(
         contestant=header.contestant,
         fast_0={level: share for level, group in groups.items() if (share := _percent(group, "0")) is not None},
@@ -104,7 +111,7 @@ def beside(scores: Scores) -> Comparable | str:
     )
     whole = {
         level: f"{groups[level].problems} of {count}"
-        for level, count in LEVELS.items()
+        for level, count in sizes.items()
         if level in groups and groups[level].problems < count
     }
     return Comparable(own, whole, tuple(sorted(sets, key=lambda each: len(each.other))))

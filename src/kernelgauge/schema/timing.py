@@ -53,7 +53,8 @@ class Timing(Record):
     """Confidence interval of `speedup`."""
     confidence: float
     overhead_ms: float
-    """Message time inside the bracket, calibrated on the reference and already subtracted."""
+    """Message time inside the bracket, calibrated on the reference. Subtracted where the clock is `parent`; what a
+    worker's own clock says does not hold it."""
     late_work_ms: float = 0.0
     """Mean time of what the candidate did after saying that it had computed, beyond a copy; in its samples."""
     reference_samples_ms: tuple[float, ...]

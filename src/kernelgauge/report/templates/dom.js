@@ -15,6 +15,8 @@ const make = (tag, attributes, ...children) => fill(document.createElement(tag),
 const draw = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 const byId = (id) => document.getElementById(id);
 const words = (name) => name.replaceAll("_", " ");
+// Two digits, one below 1 %: 0.3 % is little, and "0 %" reads like a fault.
+const reached = (share) => (share < 0.0995 ? `${+(100 * share).toPrecision(share < 0.00995 ? 1 : 2)} %` : `${(100 * share).toFixed(0)} %`);
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
 // Three significant digits, never in exponents where a person would not use them.

@@ -32,7 +32,7 @@ function candidateTable(data) {
       make("td", { class: "state" }, make("i", { class: `o-${row.state}` }), said),
       make("td", { class: "number" }, times(row.speedup)),
       make("td", { class: "wide" }, row.speedup === undefined ? "" : intervalMark(row)),
-      make("td", { class: "number wide" }, row.share === undefined ? "" : `${(100 * row.share).toFixed(0)} %`),
+      make("td", { class: "number wide" }, row.share === undefined ? "" : reached(row.share)),
       make("td", { class: "number wide" }, row.reference === undefined ? "" : figure(row.reference)),
       make("td", { class: "number wide" }, row.candidate === undefined ? "" : figure(row.candidate)));
     line.addEventListener("click", (event) => {
