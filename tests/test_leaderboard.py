@@ -25,13 +25,14 @@ from factories import (
 )
 
 from kernelgauge.cli.main import app
+from kernelgauge.config import load_protocol
 from kernelgauge.errors import StoreError, UsageError
 from kernelgauge.leaderboard import Contestant, Entry, Published, boards, leads, published, ranked
 from kernelgauge.leaderboard.conflicts import check_apart
 from kernelgauge.leaderboard.entries import Missing, setting_of
 from kernelgauge.leaderboard.identity import identity
 from kernelgauge.leaderboard.publishing import publish
-from kernelgauge.leaderboard.site import Site
+from kernelgauge.leaderboard.site import Site, _milliseconds
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.report.scores import score_run
 from kernelgauge.report.shortcomings import shortcomings
@@ -111,6 +112,37 @@ def test_what_is_not_comparable_is_never_on_one_board(changes: dict[str, Any]) -
     assert len(found) == 2
     assert len({board.setting.slug for board in found}) == 2
     assert [len(table.entries) for board in found for table in board.problems.values()] == [1, 1]
+
+
+def test_a_board_says_how_its_protocol_judges_unless_that_has_changed_since() -> None:
+    shipped = load_protocol("v0.1")
+    changes: dict[str, Any] = {"protocol": shipped.name, "protocol_digest": shipped.digest}
+    index = (Site([Published("a run", (an_entry(**changes, math="tf32"),), ())]).page("index.html") or b"").decode()
+    assert "The published procedure: get_inputs() under a public seed" in index and "tf32 arithmetic" in index
+    for other in ({"protocol_digest": "ffff"}, {"protocol": "/etc/own.toml"}):
+        assert an_entry(**(changes | other)).setting.procedure == ""
+
+
+def test_what_is_asked_and_does_not_count_is_said_beside_the_shares() -> None:
+    found = Site([Published("a run", (an_entry(), an_entry("1/2", trivial=("zeros",), counts=False)), ())])
+    index = (found.page("index.html") or b"").decode()
+    assert "<b>2</b> problems asked" in index and "<b>1</b> of them does not count" in index and "of 1<" in index
+
+
+@pytest.mark.parametrize(
+    "value, said",
+    [
+        (3.2, "3.20"),
+        (3.23, "3.23"),
+        (5.0, "5.00"),
+        (0.35, "0.350"),
+        (10.1, "10.1"),
+        (128.4, "128"),
+        (0.0004, "0.0004"),
+    ],
+)
+def test_times_have_three_digits_as_in_a_report(value: float, said: str) -> None:
+    assert _milliseconds(value) == said
 
 
 def test_a_cap_on_the_memory_makes_another_board(tmp_path: Path) -> None:

@@ -78,6 +78,11 @@ class Board:
     """What a reader must know about where the figures come from."""
 
     @property
+    def uncounted(self) -> int:
+        """Problems that were asked and are in no share."""
+        return sum(not table.counts for table in self.problems.values())
+
+    @property
     def levels(self) -> list[str]:
         return sorted({table.level for table in self.problems.values()}, key=natural)
 

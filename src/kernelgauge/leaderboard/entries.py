@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from kernelgauge.config import load_protocol, protocols
 from kernelgauge.errors import StoreError
 from kernelgauge.leaderboard.disclosure import public
 from kernelgauge.leaderboard.identity import identity
@@ -37,11 +38,17 @@ class Setting(Record):
     @property
     def title(self) -> str:
         """What a reader tells settings apart by, in a few words."""
-        parts = [self.hardware, self.protocol, f"{self.sizes} sizes", self.math]
+        parts = [self.hardware, self.protocol, f"{self.sizes} sizes", f"{self.math} arithmetic"]
         parts += [f"rules {self.rules}"] if self.rules != "default" else []
         parts += [self.suite] if self.suite != BUILT_IN else []
         parts += [f"{self.gpu_memory_gb:g} GB"] if self.gpu_memory_gb else []
         return " · ".join(parts)
+
+    @property
+    def procedure(self) -> str:
+        """How its protocol judges, in one line; empty if it is none of ours, or has changed since."""
+        shipped = load_protocol(self.protocol) if self.protocol in protocols() else None
+        return shipped.summary if shipped and shipped.digest == self.protocol_digest else ""
 
     @property
     def slug(self) -> str:

@@ -217,7 +217,10 @@ def _json(evaluation: Evaluation) -> str:
 
 
 def _milliseconds(value: float) -> str:
-    return f"{value:.3g}" if value < 100 else f"{value:.0f}"
+    # Three digits whether or not the last is a zero: a column of 3.2 and 3.23 looks like two precisions.
+    if value < 1e-3:
+        return f"{value:.2g}"
+    return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3 if value >= 0.1 else 4}f}"
 
 
 def _times(value: float | None) -> str:
@@ -237,6 +240,7 @@ _FILTERS: Mapping[str, Callable[[Any], Any]] = {
     "percent": lambda share: "–" if share is None else f"{share * 100:.1f}",
     "whole": lambda share: f"{share * 100:.0f}",
     "words": lambda name: str(name).replace("_", " "),
+    "first_upper": lambda text: text[:1].upper() + text[1:],
     "shown": shown,
     "times": _times,
     "milliseconds": _milliseconds,
