@@ -123,6 +123,19 @@ def test_a_board_says_how_its_protocol_judges_unless_that_has_changed_since() ->
         assert an_entry(**(changes | other)).setting.procedure == ""
 
 
+def test_a_weak_problem_says_whether_answers_without_the_work_pass_on_this_board() -> None:
+    """1/23 is known for it: all zeros pass at the published inputs, and `strict` tells them apart."""
+    told = {
+        (): "It counts here: on this protocol’s inputs none",
+        ("zeros", "replay"): "passed here too: zeros, replay.",
+    }
+    for trivial, words in told.items():
+        site = Site([Published("a run", (an_entry("1/23", protocol="v0.1", trivial=trivial, counts=True),), ())])
+        page = (site.page(f"{site.boards[0].setting.slug}/1_23.html") or b"").decode()
+        assert "Known to be weak at the published inputs" in page
+        assert [each for each in told.values() if each in page] == [words]
+
+
 def test_what_is_asked_and_does_not_count_is_said_beside_the_shares() -> None:
     found = Site([Published("a run", (an_entry(), an_entry("1/2", trivial=("zeros",), counts=False)), ())])
     index = (found.page("index.html") or b"").decode()
