@@ -17,6 +17,8 @@ const make = (tag, attributes, ...children) => fill(document.createElement(tag),
 const draw = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 const byId = (id) => document.getElementById(id);
 const words = (name) => name.replaceAll("_", " ");
+// Two digits, one below 1 %: 0.3 % is little, and "0 %" reads like a fault.
+const reached = (share) => (share < 0.0995 ? `${+(100 * share).toPrecision(share < 0.00995 ? 1 : 2)} %` : `${(100 * share).toFixed(0)} %`);
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
 // Three significant digits, never in exponents where a person would not use them.
@@ -529,12 +531,21 @@ const pairs = (entries) => make("dl", { class: "pairs" }, entries.filter((entry)
 const titled = (title, ...content) => make("div", {}, make("h3", {}, title), ...content);
 const folded = (title, open, content) => make("details", { open }, make("summary", {}, title), content);
 
+// Of a worker's own clock nothing is subtracted: a kernel may well be shorter than a message.
+function messages(timing) {
+  if (!timing.overhead) return "";
+  return timing.clock === "parent" ? `overhead of ${figure(timing.overhead)} ms already subtracted; ` : `a message to the worker and back takes ${figure(timing.overhead)} ms, which no sample holds; `;
+}
+
 function timingPart(row, timing) {
   const place = make("div", { class: "chart" });
   const drawn = timing.reference.length < timing.counts[0] || timing.candidate.length < timing.counts[1];
   const part = titled("Raw samples", place, make("small", {},
     `${timing.counts[0]} and ${timing.counts[1]} samples${drawn ? `, ${timing.candidate.length} of them drawn` : ""}; the bar is the median. `
-    + `Clock: ${timing.clock}; overhead of ${figure(timing.overhead)} ms already subtracted; sampling ended: ${timing.stopped}.`));
+    // Where calls vary, the two are some percent apart, and a reader divides.
+    + (timing.paired ? "The speedup is estimated over pairs of calls, not a quotient of medians. " : "")
+    + `Clock: ${timing.clock}; ${messages(timing)}sampling ended: ${timing.stopped}.`),
+    pairs(Object.entries(timing.facts)));
   part.className = "full";
   sampleChart(place, timing, row);
   return part;
@@ -559,7 +570,7 @@ function trialsPart(trials) {
 function findingsPart(findings) {
   const lines = findings.map((finding) => make("tr", {}, make("td", { class: finding.severity === "refuse" ? "bad" : null }, finding.severity),
     make("td", {}, make("code", {}, finding.rule)), make("td", {}, finding.line === null ? "" : `line ${finding.line}`),
-    make("td", {}, finding.reason, finding.evidence ? `; ${finding.evidence}` : "")));
+    make("td", { class: "why" }, finding.reason, finding.evidence ? `; ${finding.evidence}` : "")));
   return titled("Rules", make("div", { class: "scroll" }, make("table", { class: "small" }, make("tbody", {}, lines))));
 }
 
@@ -570,11 +581,14 @@ function secondsPart(seconds) {
 }
 
 function boundPart(bound) {
-  const work = bound.work, bytes = work.inputs + work.parameters + work.outputs;
+  const work = bound.work, bytes = work.inputs + work.parameters + work.outputs, milliseconds = bound.bound_ms / bound.share;
+  // In the units of a data sheet: what is moved at the least, and computed as written, over the candidate's time.
+  const rates = [`${large(1000 * bytes / milliseconds)}B/s`, ...(work.flops ? [`${large(1000 * work.flops / milliseconds)}FLOP/s`] : [])];
+  const most = bound.binding === "memory" ? `${large(1000 * bytes / bound.bytes_ms)}B/s, with what may stay in the cache` : `${large(1000 * work.flops / bound.flops_ms)}FLOP/s in ${bound.rate}`;
   const meter = make("div", { class: "meter", role: "img", "aria-label": `candidate ${percent(bound.share)}, reference ${percent(1 / bound.headroom)}` },
     make("i", { class: "candidate", style: `width:${Math.min(100, 100 * bound.share)}%` }), make("i", { class: "reference", style: `left:${Math.min(100, 100 / bound.headroom)}%` }));
   return titled("Bound", meter, pairs([
-    ["candidate reaches", percent(bound.share)], ["reference", percent(1 / bound.headroom)],
+    ["candidate reaches", `${percent(bound.share)}: ${rates.join(", ")}`], ["at the bound", most], ["reference", percent(1 / bound.headroom)],
     ["at most", `${times(bound.headroom)} over the reference`], ["least time", `${figure(bound.bound_ms)} ms by ${bound.binding} (bytes ${figure(bound.bytes_ms)}, FLOPs ${figure(bound.flops_ms)})`],
     ["work", `${large(bytes)}B${work.flops === null ? "" : `, ${large(work.flops)}FLOP in ${bound.rate}, ${figure(work.flops / bytes)} a byte`}`], ["peaks", bound.peaks], ["to review", bound.review],
   ]));
