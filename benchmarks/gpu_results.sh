@@ -4,12 +4,12 @@
 #     bash benchmarks/gpu_results.sh runs/h200            # hours on one GPU; interrupted, the same command goes on
 #     bash benchmarks/gpu_results.sh runs/h200 strict     # one step, by its name
 #
-# Each step keeps what is finished, and is left out once it is whole. The last one writes the pages.
+# Each step keeps what is finished, and is left out once it is whole. What a self-test or `doctor` says stays in its log.
 set -euo pipefail
 out=$1
 shift
 mkdir -p "$out"
-steps=${*:-doctor baselines autotune strict v0.1 memory throughput defences selftest pages}
+steps=${*:-doctor baselines autotune strict v0.1 memory throughput defences pages selftest}
 
 step() {
     local name=$1
@@ -31,7 +31,7 @@ step v0.1 kernelgauge reeval "$out/inductor_strict" --protocol v0.1 --out "$out/
 step memory python benchmarks/gpu_memory.py --problems 1/38 --near 1 --out "$out/gpu_memory.json"
 step throughput python benchmarks/throughput.py --work "$out/throughput" --out "$out/throughput.json"
 step defences python benchmarks/defences.py --device cuda --sizes full --out "$out/defences"
-step selftest kernelgauge selftest --gpu
 step pages python benchmarks/results.py results/h200 "aa=$out/baselines" "baselines=$out/baselines" "autotune=$out/autotune" \
     "inductor_strict=$out/inductor_strict" "inductor_v0.1=$out/inductor_v0.1" \
     "throughput=$out/throughput.json" "gpu_memory=$out/gpu_memory.json"
+step selftest kernelgauge selftest --gpu

@@ -13,6 +13,7 @@ from kernelgauge.checks.numerics import Distance
 from kernelgauge.config import load_protocol
 from kernelgauge.evaluation.agreement import agree
 from kernelgauge.evaluation.failures import Failure
+from kernelgauge.evaluation.measure import Measurement
 from kernelgauge.evaluation.samples import Sample, Samples
 from kernelgauge.evaluation.sides import Sides
 from kernelgauge.evaluation.spares import Spares
@@ -159,3 +160,47 @@ def test_rows_of_several_rounds_share_the_word() -> None:
     for other in (240_000, 260_000):
         samples.hold_against(8, 500_000, other)
     assert samples.streak_ratio() == pytest.approx(2, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("claim_us", "row_us", "calls", "unnoticed_us"),
+    [(3062, 3246, 2, 111), (5169, 5399, 3, 165), (5565, 5803, 2, 245), (157, 202, 8, 286)],
+    ids=["3/50", "2/47", "2/51", "1/88"],
+)
+def test_honest_rows_that_were_charged_on_an_h200_no_longer_are(
+    claim_us: int, row_us: int, calls: int, unnoticed_us: int
+) -> None:
+    """Of what TorchInductor had written, in results/h200/runs.tar.xz."""
+    honest = claimed(claim_us, gap_us=4 * unnoticed_us)
+    assert honest.unnoticed_ns() == pytest.approx(1000 * unnoticed_us, rel=0.2)
+    assert honest.short_of(calls, row_us * 1000) == 0
+
+
+class Rows:
+    """Stands in for a `Streak`: rows of both sides as they are told."""
+
+    calls, idle_ns, reference = 8, 400_000, None
+
+    def __init__(self, rows: list[tuple[int, int]]) -> None:
+        self.rows = [(9_000_000, 9_000_000), *((400_000 + 8000 * own, 400_000 + 8000 * other) for own, other in rows)]
+
+    def take(self, verified: object) -> tuple[int, int]:
+        return self.rows.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "due", "left"),
+    [
+        ([(500, 250), (500, 250), (1, 1)], (500, 250), 1),  # two that agree are enough
+        ([(900, 450), (450, 450), (450, 450), (450, 450)], (450, 450), 0),  # disturbed, it would confirm a forged win
+        ([(500, 250), (500, 600), (500, 250)], (500, 250), 1),
+    ],
+    ids=["honest", "a disturbed row of the reference's", "a disturbed row of the candidate's"],
+)
+def test_one_row_confirms_nothing(rows: list[tuple[int, int]], due: tuple[int, int], left: int) -> None:
+    measurement = Measurement(RULES, "cpu")
+    measurement._samples = claimed(260)
+    told = Rows(rows)
+    shortest = measurement._shortest_in_a_row(told)  # type: ignore[arg-type]
+    assert shortest == (due[0] * 1000, due[1] * 1000)
+    assert len(told.rows) == left

@@ -18,6 +18,7 @@ from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
 from kernelgauge.evaluation.scratch import delete
 from kernelgauge.schema import Candidate, Outcome
+from kernelgauge.timing.cores import step_back
 
 _LOG_TAIL = 12_000
 _COMPILERS = ("CppCompileError", "CompileError", "InductorError", "BackendCompilerFailed")
@@ -117,7 +118,7 @@ class Builder:
         """What the compilers printed on this route; one that may itself be at fault raises _GaveUp, unless final."""
         with self._process(route, order) as process:
             if order.device != "cpu":
-                process.step_back()
+                step_back(process.pid)
             path = process.scratch / "candidate.py"
             path.write_text(order.candidate.source)
             fields: dict[str, Any] = {"backend": order.candidate.backend, "hidden": order.hidden}

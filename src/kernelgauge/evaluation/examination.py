@@ -11,7 +11,7 @@ from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.process import WorkerProcess
 from kernelgauge.evaluation.trusted import ask
 from kernelgauge.schema import Problem
-from kernelgauge.timing.cores import launch_cores
+from kernelgauge.timing.cores import launch_cores, step_back
 
 SEED = 0
 """Under which `run` draws, so that its fingerprints can be compared with recorded ones."""
@@ -50,7 +50,7 @@ def _ask(zygote: Zygote, problem: Problem, do: str, where: str = "cpu", /, **fie
     try:
         with WorkerProcess(zygote, "examiner", where, sealed=False) as process:
             if where == "cpu" and launch_cores():  # somebody else may be timed on a GPU meanwhile
-                process.step_back()
+                step_back(process.pid)
             path = process.scratch / "problem.py"
             path.write_text(problem.source)
             limit = zygote.settings.limits.load_seconds

@@ -21,10 +21,11 @@ from kernelgauge.backends.loading import import_file
 from kernelgauge.config import MathMode
 from kernelgauge.evaluation.channel import receive, send
 from kernelgauge.evaluation.math_modes import cast
+from kernelgauge.evaluation.outputs import flatten
 from kernelgauge.evaluation.regions import dtype_name
 from kernelgauge.evaluation.sensitivity import certain
 from kernelgauge.evaluation.traffic import Reads, reached, written
-from kernelgauge.evaluation.worker import failure, flatten
+from kernelgauge.evaluation.worker import failure
 
 # How PyTorch says that an operator needs values, which the meta device has not.
 _NO_VALUES = re.compile(r"meta tensor|register_meta", re.IGNORECASE)

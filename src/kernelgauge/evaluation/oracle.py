@@ -22,8 +22,9 @@ from kernelgauge.evaluation.arguments import decode, encode
 from kernelgauge.evaluation.channel import TensorSpec, receive, send
 from kernelgauge.evaluation.initialisers import randomised
 from kernelgauge.evaluation.math_modes import cast, set_flags
+from kernelgauge.evaluation.outputs import flatten
 from kernelgauge.evaluation.regions import Region, dtype_name, lay_out, opened
-from kernelgauge.evaluation.worker import failure, flatten, warm_up
+from kernelgauge.evaluation.worker import failure, warm_up
 from kernelgauge.schema import GB
 
 Specs = list[dict[str, Any]]

@@ -19,7 +19,6 @@ from kernelgauge.evaluation.handover import readable
 from kernelgauge.evaluation.launcher import Role, Zygote, fork_request
 from kernelgauge.evaluation.scratch import delete
 from kernelgauge.evaluation.stillness import Running, ran_since
-from kernelgauge.timing.cores import launch_cores, off, step_back
 
 _SETUP_SECONDS = 60.0
 _LOG_BYTES = 32 * 1024
@@ -250,34 +249,6 @@ class WorkerProcess:
             return set()
         fields = (line.split(maxsplit=5) for line in lines)
         return {each[5] for each in fields if len(each) == 6 and "x" in each[1] and each[5].startswith("/")}
-
-    def spread_threads(self) -> None:
-        """Give each thread beside the main one a core of its own, where there are enough cores.
-
-        Woken together, two threads often share a core until the next balancing, and a call takes twice as long. The
-        main thread stays free, and so do threads it starts from now on.
-        """
-        cores = sorted(os.sched_getaffinity(0))
-        with contextlib.suppress(OSError):
-            others = [int(task.name) for task in Path(f"/proc/{self._pid}/task").iterdir()]
-            others = sorted(thread for thread in others if thread != self._pid)
-            if len(others) < len(cores):
-                for thread, core in zip(others, cores[1:], strict=False):
-                    os.sched_setaffinity(thread, {core})
-
-    def pin(self, core: int) -> None:
-        """Keep the main thread on this core, and threads it starts from now on; those it has stay where they are."""
-        with contextlib.suppress(OSError):
-            os.sched_setaffinity(self._pid, {core})
-
-    def leave_launch_cores(self) -> None:
-        """Keep the main thread, and threads it starts from now on, off the cores that launch kernels."""
-        with contextlib.suppress(OSError):
-            os.sched_setaffinity(self._pid, off(launch_cores()))
-
-    def step_back(self) -> None:
-        """Make way for somebody else who is timed meanwhile; see `cores.step_back`."""
-        step_back(self._pid)
 
     def kill(self) -> None:
         """End the worker now; inside a process namespace all it started ends with it."""

@@ -30,8 +30,8 @@ from kernelgauge.checks.inputs import classify
 from kernelgauge.config import MathMode
 from kernelgauge.evaluation.initialisers import randomised
 from kernelgauge.evaluation.math_modes import cast
+from kernelgauge.evaluation.outputs import flatten
 from kernelgauge.evaluation.traffic import storage_of
-from kernelgauge.evaluation.worker import flatten
 
 _DRAWS = 3
 # Of the output, or of the largest effect of an element: float32 has 6e-8, so less than this may go unnoticed.

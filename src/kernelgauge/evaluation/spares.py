@@ -21,6 +21,7 @@ from kernelgauge.evaluation.failures import last_line
 from kernelgauge.evaluation.launcher import Role, Zygote, worker_device
 from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
 from kernelgauge.hardware import device_index
+from kernelgauge.timing.cores import leave_launch_cores
 
 # Of the device's memory, in bytes: a started device takes half a gigabyte in each process.
 _ROOM = 2**33
@@ -53,7 +54,7 @@ def started(zygote: Zygote, kind: Kind) -> WorkerProcess:
         zygote, kind.role, kind.device, dict(kind.environment), sealed=kind.sealed, preload=kind.preload
     )
     if kind.device != "cpu":
-        process.leave_launch_cores()
+        leave_launch_cores(process.pid)
         process.tell("warm", device=worker_device(kind.device))
     return process
 

@@ -29,6 +29,7 @@ from kernelgauge.evaluation.arguments import decode
 from kernelgauge.evaluation.channel import LARGEST_TEXT, MOST_SAMPLES, TensorSpec, await_awake, receive, send
 from kernelgauge.evaluation.initialisers import randomised
 from kernelgauge.evaluation.math_modes import cast, set_flags
+from kernelgauge.evaluation.outputs import flatten, in_memory, overlap
 from kernelgauge.evaluation.regions import Region, dtype_name, opened
 from kernelgauge.timing.timers import Timer, timer_named
 
@@ -50,30 +51,6 @@ _OUT_OF_MEMORY = (
 )
 
 
-def flatten(outputs: Any) -> list[torch.Tensor]:
-    """The tensors of a forward's result in order: a tensor, or nested tuples, lists and dicts of tensors.
-
-    Python numbers become 0-dim tensors. Raises TypeError for anything else.
-    """
-    if isinstance(outputs, torch.Tensor):
-        return [outputs]
-    if isinstance(outputs, bool | int | float):
-        return [torch.tensor(outputs)]
-    if isinstance(outputs, tuple | list):
-        return [tensor for item in outputs for tensor in flatten(item)]
-    if isinstance(outputs, dict):
-        return [tensor for item in outputs.values() for tensor in flatten(item)]
-    if outputs is None:
-        raise TypeError("forward returned None")
-    raise TypeError(f"forward returned a {type(outputs).__name__}, not tensors")
-
-
-def _in_memory(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor as plain elements: a conjugated or negated view or a sparse layout only stands for them."""
-    plain = tensor.to_dense() if tensor.layout is not torch.strided else tensor
-    return plain.resolve_conj().resolve_neg() if plain.is_conj() or plain.is_neg() else plain
-
-
 def failure(stage: str, error: BaseException) -> dict[str, Any]:
     """The claim that describes an exception of the candidate's."""
     full = "".join(traceback.format_exception(error)).encode(errors="replace").decode()
@@ -84,23 +61,6 @@ def failure(stage: str, error: BaseException) -> dict[str, Any]:
     memory = isinstance(error, MemoryError) or any(mark in summary for mark in _OUT_OF_MEMORY)
     kind = "OutOfMemory" if memory else type(error).__name__
     return {"event": "failed", "stage": stage, "kind": kind[:200], "message": text}
-
-
-def _span(tensor: torch.Tensor) -> tuple[int, int]:
-    """First address of the elements and the one past the last."""
-    reach = sum((size - 1) * abs(stride) for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
-    start = tensor.data_ptr()
-    return start, start + (reach + 1) * tensor.element_size()
-
-
-def overlap(tensors: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
-    """Whether any of `tensors` shares memory with the elements of any of `others`."""
-    spans = [_span(other) for other in others if other.numel()]
-    for tensor in tensors:
-        start, end = _span(tensor)
-        if tensor.numel() and any(start < last and first < end for first, last in spans):
-            return True
-    return False
 
 
 def warm_up(device: str) -> None:
@@ -214,7 +174,7 @@ class Bench:
         clock = self._timer(timer)
         with torch.no_grad():
             result = clock.call(self._run)
-        outputs = [_in_memory(tensor) for tensor in flatten(result)]
+        outputs = [in_memory(tensor) for tensor in flatten(result)]
         self._synchronise()
         send(self.channel, {"event": "computed", "places": self._places(outputs)})
         receive(self.channel)
@@ -258,7 +218,7 @@ class Bench:
                 self.row, [*self.row[1:], self.row[0]], strict=True
             ):
                 torch.manual_seed(seed)
-                outputs = [_in_memory(tensor) for tensor in flatten(self.model(*arguments))] if compute else others
+                outputs = [in_memory(tensor) for tensor in flatten(self.model(*arguments))] if compute else others
                 copied &= [(t.shape, t.dtype) for t in targets] == [(t.shape, t.dtype) for t in outputs]
                 if copied:
                     for target, output in zip(targets, outputs, strict=True):

@@ -1,4 +1,4 @@
-"""Which processor core launches kernels: the same one for both sides, and nobody else's meanwhile.
+"""Which cores processes and their threads run on: one launches kernels for both sides, and nobody else's meanwhile.
 
 Two processes of one text launch at speeds that differ by up to a tenth, depending on the cores they happen to run on;
 a call that is bound by launches then shows that difference. As only one side runs at a time, both can have one core.
@@ -41,10 +41,36 @@ def off(cores: Iterable[int]) -> set[int]:
 
 def step_back(pid: int) -> None:
     """Have a process leave the cores that launch kernels, and go last on the others: somebody is timed meanwhile."""
-    with suppress(OSError):
-        os.sched_setaffinity(pid, off(launch_cores()))
+    leave_launch_cores(pid)
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, _LAST)
+
+
+def leave_launch_cores(pid: int) -> None:
+    """Keep a process's main thread, and threads it starts from now on, off the cores that launch kernels."""
+    with suppress(OSError):
+        os.sched_setaffinity(pid, off(launch_cores()))
+
+
+def pin(pid: int, core: int) -> None:
+    """Keep its main thread on this core, and threads it starts from now on; those it has stay where they are."""
+    with suppress(OSError):
+        os.sched_setaffinity(pid, {core})
+
+
+def spread_threads(pid: int) -> None:
+    """Give each thread beside the main one a core of its own, where there are enough cores.
+
+    Woken together, two threads often share a core until the next balancing, and a call takes twice as long. The main
+    thread stays free, and so do threads it starts from now on.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    with suppress(OSError):
+        others = [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
+        others = sorted(thread for thread in others if thread != pid)
+        if len(others) < len(cores):
+            for thread, core in zip(others, cores[1:], strict=False):
+                os.sched_setaffinity(thread, {core})
 
 
 def _siblings(core: int) -> set[int]:
