@@ -85,12 +85,18 @@ def test_a_speedup_over_a_baseline_refuses_to_contradict_itself() -> None:
         ({"torch": "2.12.0+cu130"}, False),
         ({"triton": "3.7.0"}, False),
         ({"cuda": "13.1"}, False),
-        ({"threads": 8}, False),
+        ({"cores": 64, "threads": 64}, True),
     ],
 )
 def test_conditions_name_what_decides_a_time(changes: dict, same: bool) -> None:
     other = make_baseline(environment=make_environment(**changes))
     assert (other.conditions == make_baseline().conditions) == same
+
+
+@pytest.mark.parametrize("changes", [{"cores": 64}, {"threads": 64}])
+def test_on_a_cpu_its_cores_decide_a_time(changes: dict) -> None:
+    other = make_baseline(device="cpu", environment=make_environment(**changes))
+    assert other.conditions != make_baseline(device="cpu").conditions
 
 
 def test_conditions_hold_problem_sizes_device_and_protocol() -> None:

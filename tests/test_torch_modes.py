@@ -150,9 +150,12 @@ def test_a_killed_measurement_goes_on(quick: Path, tmp_path: Path) -> None:
 
 @pytest.mark.gpu
 @NEEDS_GPU
-@pytest.mark.parametrize("mode", MODES)
-def test_every_mode_passes_on_a_gpu(mode: str) -> None:
-    problem = load_problem("2/76", sizes="medium")
+@pytest.mark.parametrize(
+    ("mode", "key"),
+    [*((mode, "2/76") for mode in MODES), ("compile", "3/8")],  # of which the last has several kernels
+)
+def test_every_mode_passes_on_a_gpu(mode: str, key: str) -> None:
+    problem = load_problem(key, sizes="medium")
     with Session(limits=Limits(build_seconds=1800, call_seconds=300)) as session:
         contestant = TorchModes(MODES, "ieee", session.settings.threads)
         candidate = contestant.complete(problem, MODES.index(mode), "cuda")  # type: ignore[arg-type]

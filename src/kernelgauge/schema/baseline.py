@@ -14,6 +14,8 @@ from kernelgauge.schema.problem import Sizes
 
 _ELSEWHERE = {"kernelgauge", "platform", "memory_gb"}
 """Fields of an environment in which two may differ and the figures of one still hold for the other."""
+_BESIDE_A_GPU = {"cores", "threads"}
+"""The same where a GPU computes: one core launches, however many there are."""
 
 
 class Measured(Record):
@@ -82,10 +84,11 @@ class Baseline(Record):
 def setting(sizes: Sizes, device: str, protocol_digest: str, environment: Environment) -> str:
     """Digest of what decides a time beside the problem: sizes, device, protocol, the machine with its software.
 
-    Left out are kernelgauge's own version (the protocol's digest stands for the rules), the kernel's release and the
-    amount of memory. That the machine is as fast as it was is seen from eager's time.
+    Left out are kernelgauge's own version (the protocol's digest stands for the rules), the kernel's release, the
+    amount of memory and, on a GPU, the count of cores. That the machine is as fast as it was is seen from eager's time.
     """
-    machine = environment.model_dump_json(exclude=_ELSEWHERE)
+    left_out = _ELSEWHERE if device == "cpu" else _ELSEWHERE | _BESIDE_A_GPU
+    machine = environment.model_dump_json(exclude=left_out)
     return digest("\n".join((sizes, device, protocol_digest, machine)))
 
 

@@ -1,5 +1,6 @@
 # Compiles C for itself and calls it by ctypes.
 # class: rules/own_kernel
+# needs: cpu
 # rules: kernel-required
 # verdict: passed
 import ctypes
