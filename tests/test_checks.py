@@ -12,6 +12,7 @@ from kernelgauge.checks.inputs import classify, rounded, vary
 from kernelgauge.checks.numerics import Distance, allowance, closeness, distances
 from kernelgauge.checks.probes import BLIND, Probes
 from kernelgauge.config import load_protocol
+from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.admission import PRECISIONS, Weighing
 from kernelgauge.evaluation.check import acceptance, prepare
 from kernelgauge.evaluation.initialisers import randomised
@@ -369,3 +370,35 @@ def test_a_wrong_answer_is_not_given_other_draws(session: Session, monkeypatch: 
     )
     assert zeros.passed and not zeros.counts and "zeros" in zeros.trivial
     assert len(calls) == 5
+
+
+# What the trusted side draws and answers
+
+
+def test_the_first_own_inputs_are_those_drawn_when_it_was_opened(session: Session) -> None:
+    with Reference(session._zygote, problem(), load_protocol("strict"), "cpu") as reference:
+        drawn = reference.master.bytes.clone()
+        first = [tensor.clone() for tensor in prepare(reference, "own").truth]
+        assert torch.equal(reference.master.bytes, drawn)
+        assert any(not torch.equal(a, b) for a, b in zip(first, prepare(reference, "own").truth, strict=True))
+        assert not torch.equal(reference.master.bytes, drawn)
+
+
+def test_inputs_that_were_drawn_for_something_else_are_not_taken_for_the_first(session: Session) -> None:
+    with Reference(session._zygote, problem(), load_protocol("strict"), "cpu") as reference:
+        drawn = reference.master.bytes.clone()
+        prepare(reference, "signed")
+        facts = prepare(reference, "own")
+        assert not torch.equal(reference.master.bytes, drawn)
+        assert all(own.rms < 1e-3 for own in distances(facts.answer, facts.truth))
+
+
+def test_the_oracle_can_be_asked_on_after_something_beside_it_failed(session: Session) -> None:
+    def fails() -> None:
+        raise MachineError("beside")
+
+    with Reference(session._zygote, problem(), load_protocol("strict"), "cpu") as reference:
+        with pytest.raises(MachineError, match="beside"):
+            reference.truth(beside=fails)
+        facts = prepare(reference, "normal")
+        assert all(own.rms < 1e-3 for own in distances(facts.answer, facts.truth))

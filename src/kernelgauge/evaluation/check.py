@@ -62,12 +62,10 @@ def prepare(reference: Reference, variant: str) -> Facts:
     its own draw stands in; where eager and oracle disagree by more than rounding (an integer decided by a near-tie,
     a float beyond 1e-3), eager's answer is the truth of this trial.
     """
-    reference.draw(variant)
-    answer = reference.answer()
+    answer, truth = reference.answers(variant)
     if variant != "own" and not all(t.isfinite().all() for t in answer if t.is_floating_point()):
         return prepare(reference, "own")
     claim = reference.last_claim
-    truth = reference.truth() if reference.precise else answer
     eager = reference.eager_distances(answer, truth)
     if variant == "large" and not _well_conditioned(reference, eager):
         return prepare(reference, "own")

@@ -32,6 +32,11 @@ _SAME_COMPUTATION = 1e-2
 _SAME_IN_ROUNDOFFS = 32
 # What any two right ways to compute the inputs could differ by.
 _LAST_PLACES = 4
+# Bytes of one call's inputs and outputs up to which the GPU has room for eager and the oracle at the same time.
+_SIDE_BY_SIDE = 2**31
+
+Answers = tuple[list[torch.Tensor], list[torch.Tensor]]
+"""What eager answers, and what is right; the same where eager itself stands in for the oracle."""
 
 
 class Seeds:
@@ -84,6 +89,7 @@ class Reference:
         self._truth_specs: list[TensorSpec] = []
         self._shortcut: Region | None = None
         self.expected: list[TensorSpec] = []
+        self._unused: Answers | None = None
         self._oracle: WorkerProcess | None = None
         self.side = Side(zygote, Source(problem.source, "Model", "torch"), device, trusted=True, spares=self._spares)
 
@@ -184,7 +190,7 @@ class Reference:
         self.expected = lay_out(shapes)
         self._reserve(lambda: self.side.attach_outputs(self.expected))
         if self.precise:
-            outputs, truth = self.answer(), self.truth()
+            outputs, truth = self._answers()
             same = max(_SAME_COMPUTATION, _SAME_IN_ROUNDOFFS * roundoff(self.math))
             if any(found.rms > same for found in distances(outputs, truth)):
                 self.rounding_decides = self._moved_by_rounding(outputs) > same
@@ -194,6 +200,8 @@ class Reference:
                     else "the float64 run draws other random numbers"
                 )
                 self._without_float64(why)
+            else:
+                self._unused = outputs, truth
 
     def _moved_by_rounding(self, before: list[torch.Tensor]) -> float:
         """How far eager's own answer moves, relative to its scale, where each input is changed in its last places."""
@@ -206,6 +214,7 @@ class Reference:
 
     def draw(self, variant: str) -> None:
         """Draw the inputs of the next call into `master`."""
+        self._unused = None
         drawn = self._tell("draw", "drawn", seed=self.input_seeds.next(), variant=variant)
         self.arguments = drawn.data["arguments"]
         self.call_seed = self.input_seeds.next() if self.protocol.inputs.seeds == "secret" else PUBLIC_SEED
@@ -215,9 +224,34 @@ class Reference:
         self.master.bytes.copy_(inputs)
         self.call_seed = seed
 
-    def truth(self) -> list[torch.Tensor]:
-        """The right outputs for the inputs just drawn, in float64; the next call of this overwrites them."""
-        self._tell("expect", "done", seed=self.call_seed)
+    def answers(self, variant: str) -> Answers:
+        """Draw inputs, and answer them in working precision and in float64; see `answer` and `truth`.
+
+        The first that are the problem's own have been drawn when it was opened, and nobody has seen them.
+        """
+        if variant == "own" and self._unused is not None:
+            answers, self._unused = self._unused, None
+            return answers
+        self.draw(variant)
+        return self._answers()
+
+    def _answers(self) -> Answers:
+        if not self.precise:
+            answer = self.answer()
+            return answer, answer
+        if self.device == "cpu" or self.bytes_per_call > _SIDE_BY_SIDE:
+            return self.answer(), self.truth()
+        own: list[torch.Tensor] = []
+        truth = self.truth(beside=lambda: own.extend(self.answer()))
+        return own or self.answer(), truth  # what had no room beside the other may have it now
+
+    def truth(self, beside: Callable[[], object] | None = None) -> list[torch.Tensor]:
+        """The right outputs for the inputs just drawn, in float64; the next call of this overwrites them.
+
+        Args:
+            beside: what to do meanwhile.
+        """
+        self._tell("expect", "done", beside=beside, seed=self.call_seed)
         return self._truth.tensors(self._truth_specs)
 
     def answer(self) -> list[torch.Tensor]:
@@ -293,12 +327,12 @@ class Reference:
         assert self._oracle is not None
         self._oracle.freeze()
 
-    def _tell(self, do: str, answer: str, **fields: Any) -> Claim:
+    def _tell(self, do: str, answer: str, beside: Callable[[], object] | None = None, **fields: Any) -> Claim:
         assert self._oracle is not None
         self._oracle.thaw()
         limit = self._zygote.settings.limits.load_seconds
         try:
-            return ask(self._oracle, "oracle", self.problem, do, answer, limit, **fields)
+            return ask(self._oracle, "oracle", self.problem, do, answer, limit, beside=beside, **fields)
         except ReferenceTooLarge:
             if self.side.inputs is None:  # it has run nothing yet, so it has nothing to give back
                 raise

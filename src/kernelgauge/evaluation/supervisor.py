@@ -232,7 +232,7 @@ class Supervisor:
             self._check(job, rounds)
         while rounds is not None and rounds.left:
             with self._sides.opened(job) as (reference, candidate):
-                self._spares.settle(job.device)
+                self._settle(job)
                 rounds.take(reference, candidate)
         if rounds is not None:
             job.timing = rounds.measurement.result()
@@ -285,9 +285,13 @@ class Supervisor:
                 checked.blind = ()  # the problem does not count anyway: other draws would not change that
             if rounds is not None and checked.failure is None and not checked.blind:
                 job.checked = checked
-                self._spares.settle(job.device)
+                self._settle(job)
                 rounds.take(reference, candidate)
             return checked
+
+    def _settle(self, job: Job) -> None:
+        with job.stage("open"):  # of the next evaluation, in truth: they are as many
+            self._spares.settle(job.device)
 
     def _bound(self, job: Job) -> None:
         assert job.timing is not None

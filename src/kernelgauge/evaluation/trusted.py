@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kernelgauge.errors import MachineError, ProblemError, ReferenceTooLarge
@@ -31,9 +31,13 @@ def ask(
     answer: str,
     limit: float,
     descriptors: Sequence[int] = (),
+    beside: Callable[[], object] | None = None,
     **fields: Any,
 ) -> Claim:
     """The answer of a process that runs the problem's own code, within so many seconds.
+
+    Args:
+        beside: what to do meanwhile, before the answer is waited for; what it raises is raised once that is there.
 
     Raises:
         ProblemError: that code failed, ended the process, or took too long; `ReferenceRaised` where it raised,
@@ -41,7 +45,12 @@ def ask(
         MachineError: the process was killed from outside.
     """
     try:
-        claim = process.ask(do, limit, answer, list(descriptors), **fields)
+        process.tell(do, list(descriptors), **fields)
+        try:
+            if beside is not None:
+                beside()
+        finally:  # or else the next question would get this one's answer
+            claim = process.receive(answer, limit)
     except WorkerTimedOut as error:
         raise ProblemError(f"problem {problem.key}: {do} took longer than {limit:g} s") from error
     except WorkerEnded as error:
