@@ -85,7 +85,7 @@ def setting(sizes: Sizes, device: str, protocol_digest: str, environment: Enviro
     """Digest of what decides a time beside the problem: sizes, device, protocol, the machine with its software.
 
     Left out are kernelgauge's own version (the protocol's digest stands for the rules), the kernel's release, the
-    amount of memory and, on a GPU, the count of cores. That the machine is as fast as it was is seen from eager's time.
+    amount of memory and, on a GPU, the count of cores. Whether it is as fast as it was is seen from eager's time.
     """
     left_out = _ELSEWHERE if device == "cpu" else _ELSEWHERE | _BESIDE_A_GPU
     machine = environment.model_dump_json(exclude=left_out)
