@@ -12,7 +12,7 @@ from kernelgauge.checks.inputs import classify, rounded, vary
 from kernelgauge.checks.numerics import Distance, allowance, closeness, distances
 from kernelgauge.checks.probes import BLIND, Probes
 from kernelgauge.config import load_protocol
-from kernelgauge.errors import MachineError
+from kernelgauge.errors import MachineError, ReferenceTooLarge
 from kernelgauge.evaluation.admission import PRECISIONS, Weighing
 from kernelgauge.evaluation.check import acceptance, prepare
 from kernelgauge.evaluation.initialisers import randomised
@@ -402,3 +402,30 @@ def test_the_oracle_can_be_asked_on_after_something_beside_it_failed(session: Se
             reference.truth(beside=fails)
         facts = prepare(reference, "normal")
         assert all(own.rms < 1e-3 for own in distances(facts.answer, facts.truth))
+
+
+def test_both_precisions_side_by_side_answer_the_same_inputs(session: Session) -> None:
+    with Reference(session._zygote, problem(), load_protocol("strict"), "cpu") as reference:
+        reference.device = "cuda"  # what only a GPU is asked to do
+        for variant in ("normal", "own", "signed"):
+            facts = prepare(reference, variant)
+            assert facts.variant == variant and 0 < max(own.rms for own in facts.eager) < 1e-5
+
+
+def test_what_has_no_room_beside_the_other_is_answered_after_it(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Reference(session._zygote, problem(), load_protocol("strict"), "cpu") as reference:
+        reference.device = "cuda"
+        asked: list[str] = []
+
+        def crowded() -> list[torch.Tensor]:
+            asked.append("answer")
+            if len(asked) == 1:
+                raise ReferenceTooLarge("no room beside the oracle")
+            return Reference.answer(reference)
+
+        monkeypatch.setattr(reference, "answer", crowded)
+        facts = prepare(reference, "normal")
+        assert len(asked) == 2
+        assert 0 < max(own.rms for own in facts.eager) < 1e-5

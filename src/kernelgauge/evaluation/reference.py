@@ -6,26 +6,23 @@ import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 
 from kernelgauge.checks.numerics import Distance, distances
 from kernelgauge.config import PUBLIC_SEED, Protocol
-from kernelgauge.errors import MachineError, OutOfDeviceMemory, ProblemError, ReferenceTooLarge
+from kernelgauge.errors import MachineError, ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation.channel import Claim, TensorSpec
 from kernelgauge.evaluation.failures import Failure, WorkerKilled
-from kernelgauge.evaluation.launcher import Zygote, worker_device
+from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.math_modes import roundoff
-from kernelgauge.evaluation.process import WorkerProcess
-from kernelgauge.evaluation.regions import Region, create, lay_out, size_of, tickets
+from kernelgauge.evaluation.oracle_process import OracleProcess
+from kernelgauge.evaluation.regions import Region, lay_out, size_of
 from kernelgauge.evaluation.side import Side, Source
-from kernelgauge.evaluation.spares import Spares, await_device, kind_of
-from kernelgauge.evaluation.trusted import ReferenceRaised, ask
+from kernelgauge.evaluation.spares import Spares
+from kernelgauge.evaluation.trusted import ReferenceRaised, reserved
 from kernelgauge.schema import Outcome, Problem
-
-T = TypeVar("T")
 
 # Above this, the float64 run computed something else (other random draws), not the same thing more exactly.
 _SAME_COMPUTATION = 1e-2
@@ -58,7 +55,6 @@ class Seeds:
 class Reference:
     """A problem ready to judge against: draws inputs, knows the right outputs, runs the reference as a `Side`.
 
-
     Raises (from `open` and every method):
         ProblemError: the reference itself fails; a candidate cannot be judged against it.
     """
@@ -84,13 +80,9 @@ class Reference:
         self.arguments: list[Any] = []
         self.call_seed = 0
         self.last_claim = Claim(event="done")
-        self.master: Region
-        self._truth: Region
-        self._truth_specs: list[TensorSpec] = []
-        self._shortcut: Region | None = None
         self.expected: list[TensorSpec] = []
         self._unused: Answers | None = None
-        self._oracle: WorkerProcess | None = None
+        self._oracle = OracleProcess(zygote, problem, device, self._spares, self._make_room)
         self.side = Side(zygote, Source(problem.source, "Model", "torch"), device, trusted=True, spares=self._spares)
 
     def open(self, beside: Callable[[Reference], None] | None = None) -> None:
@@ -100,23 +92,7 @@ class Reference:
             beside: what else can be done as soon as the constructor's arguments are known, in a thread of its own.
         """
         self.side.start()
-        oracle = self._oracle = self._spares.take(kind_of("oracle", self.device, sealed=False))
-        limits = self._zygote.settings.limits
-        self._reserve(lambda: await_device(oracle, self.device, limits.load_seconds))
-        path = oracle.scratch / "problem.py"
-        path.write_text(self.problem.source)
-        described = self._tell(
-            "open",
-            "described",
-            path=str(path),
-            seed=1,
-            domains=dict(self.problem.domains),
-            device=worker_device(self.device),
-            math=self.math,
-            cap_gb=limits.gpu_memory_gb,
-        )
-        self.init = described.data["init"]
-        self.master = self._create(size_of([TensorSpec(**spec) for spec in described.data["inputs"]]))
+        self.init = self._oracle.start(self.math)
         # A large model takes seconds to construct: all three at once.
         pool = ThreadPoolExecutor(2, thread_name_prefix="kernelgauge")
         own = pool.submit(self._open_side)
@@ -131,12 +107,12 @@ class Reference:
 
     def _open_oracle(self) -> None:
         self._construct_oracle()
-        self._attach("inputs", self.master)
+        self._oracle.attach_inputs()
         if self.precise:
-            self._learn_truth()
-        if self.precise:
-            self._truth = self._create(size_of(self._truth_specs))
-            self._attach("truth", self._truth)
+            try:
+                self._oracle.learn_truth()
+            except ReferenceRaised as error:  # it cannot do float64
+                self._without_float64(f"no float64 oracle ({error})")
 
     def _open_side(self) -> None:
         with self.blamed(self.side):
@@ -146,30 +122,8 @@ class Reference:
         kind = ReferenceTooLarge if failure.outcome is Outcome.OUT_OF_MEMORY else ProblemError
         return kind(f"problem {self.problem.key}: the reference fails: {failure.reason}")
 
-    def _attach(self, name: str, region: Region) -> None:
-        messages, descriptors = tickets([region])
-        self._tell("attach", "staged", name=name, regions=messages, descriptors=descriptors)
-
-    def _create(self, size: int) -> Region:
-        return self._reserve(lambda: create(size, self.device))
-
-    def _reserve(self, make: Callable[[], T]) -> T:
-        """Make something that needs memory of the device; raises ReferenceTooLarge where there is none."""
-        try:
-            return make()
-        except OutOfDeviceMemory as error:
-            raise ReferenceTooLarge(f"problem {self.problem.key}: {error}; try smaller --sizes") from error
-
     def _construct_oracle(self) -> None:
-        asked = {"init": self.init, "seed": self.weight_seed, "randomise": self.randomise}
-        self._tell("construct", "constructed", **asked, precise=self.precise)
-
-    def _learn_truth(self) -> None:
-        """Shapes of the float64 outputs, from a first run; without float64 where the reference cannot do that."""
-        try:
-            self._truth_specs = list(self._tell("expect", "done", seed=1).tensors)
-        except ReferenceRaised as error:
-            self._without_float64(f"no float64 oracle ({error})")
+        self._oracle.construct(self.init, self.weight_seed, self.randomise, self.precise)
 
     def _without_float64(self, why: str) -> None:
         self.notes.append(f"{why}: eager in working precision stands in")
@@ -178,7 +132,7 @@ class Reference:
 
     def _learn_outputs(self) -> None:
         """One call of the reference without an output region: shapes and dtypes in the working precision."""
-        self._reserve(lambda: self.side.attach_inputs(self.master.size))
+        reserved(self.problem, lambda: self.side.attach_inputs(self.master.size))
         self.draw("own")
         self.side.stage(self.arguments, self.master, self.call_seed)
         claim = self.side.call().claim
@@ -188,20 +142,20 @@ class Reference:
             )
         shapes = [(spec.shape, spec.dtype) for spec in claim.tensors]
         self.expected = lay_out(shapes)
-        self._reserve(lambda: self.side.attach_outputs(self.expected))
+        reserved(self.problem, lambda: self.side.attach_outputs(self.expected))
         if self.precise:
-            outputs, truth = self._answers()
-            same = max(_SAME_COMPUTATION, _SAME_IN_ROUNDOFFS * roundoff(self.math))
-            if any(found.rms > same for found in distances(outputs, truth)):
-                self.rounding_decides = self._moved_by_rounding(outputs) > same
-                why = (
-                    "rounding decides the answer"
-                    if self.rounding_decides
-                    else "the float64 run draws other random numbers"
-                )
-                self._without_float64(why)
-            else:
-                self._unused = outputs, truth
+            self._hold_against_float64()
+
+    def _hold_against_float64(self) -> None:
+        """Answer the inputs just drawn in both precisions; where they are far apart, eager is to stand in."""
+        outputs, truth = self._answers()
+        same = max(_SAME_COMPUTATION, _SAME_IN_ROUNDOFFS * roundoff(self.math))
+        if not any(found.rms > same for found in distances(outputs, truth)):
+            self._unused = outputs, truth
+            return
+        self.rounding_decides = self._moved_by_rounding(outputs) > same
+        drew = "the float64 run draws other random numbers"
+        self._without_float64("rounding decides the answer" if self.rounding_decides else drew)
 
     def _moved_by_rounding(self, before: list[torch.Tensor]) -> float:
         """How far eager's own answer moves, relative to its scale, where each input is changed in its last places."""
@@ -215,8 +169,7 @@ class Reference:
     def draw(self, variant: str) -> None:
         """Draw the inputs of the next call into `master`."""
         self._unused = None
-        drawn = self._tell("draw", "drawn", seed=self.input_seeds.next(), variant=variant)
-        self.arguments = drawn.data["arguments"]
+        self.arguments = self._oracle.draw(self.input_seeds.next(), variant)
         self.call_seed = self.input_seeds.next() if self.protocol.inputs.seeds == "secret" else PUBLIC_SEED
 
     def recall(self, inputs: torch.Tensor, seed: int) -> None:
@@ -251,8 +204,7 @@ class Reference:
         Args:
             beside: what to do meanwhile.
         """
-        self._tell("expect", "done", beside=beside, seed=self.call_seed)
-        return self._truth.tensors(self._truth_specs)
+        return self._oracle.truth(self.call_seed, beside)
 
     def answer(self) -> list[torch.Tensor]:
         """What eager PyTorch answers in the working precision, from the reference's own worker.
@@ -283,19 +235,12 @@ class Reference:
 
         Also whether that changed any parameter.
         """
-        specs = self._truth_specs if self.precise else self.expected
-        if self._shortcut is None:
-            self._shortcut = self._create(size_of(specs))
-            self._attach("shortcut", self._shortcut)
-        claim = self._tell("imitate", "done", seed=self.call_seed, shortcut=shortcut)
-        return self._shortcut.tensors(specs), bool(claim.data["changed"])
+        specs = self._oracle.truth_specs if self.precise else self.expected
+        return self._oracle.imitate(self.call_seed, shortcut, specs)
 
     def forget_shortcuts(self) -> None:
         """Give back the memory that `imitate` has taken."""
-        if self._shortcut is not None:
-            self._tell("detach", "staged", name="shortcut")
-            self._shortcut.close()
-            self._shortcut = None
+        self._oracle.forget_shortcuts()
 
     def inputs_kept_by(self, candidate: Side) -> bool:
         """Whether a candidate has left its inputs as they were, or the reference itself has not."""
@@ -305,6 +250,11 @@ class Reference:
     def bytes_per_call(self) -> int:
         """Bytes of the inputs and outputs of one call."""
         return size_of(self.expected) + self.master.size
+
+    @property
+    def master(self) -> Region:
+        """Where the inputs drawn last are; no side can reach it."""
+        return self._oracle.inputs
 
     def given(self) -> list[torch.Tensor]:
         """The tensors among the inputs just drawn."""
@@ -317,44 +267,30 @@ class Reference:
 
     def state(self) -> bytes:
         """The reference's parameters as `torch.save` writes them, for candidates that construct in another order."""
-        assert self._oracle is not None
-        path = Path(self._oracle.scratch / "state.pt")
-        self._tell("save", "staged", path=str(path))
-        return path.read_bytes()
+        return self._oracle.state()
 
     def rest(self) -> None:
-        """Stop the oracle until it is asked again: its idle threads would otherwise spin beside a timed call."""
-        assert self._oracle is not None
-        self._oracle.freeze()
+        """Stop the oracle until it is asked again."""
+        self._oracle.rest()
 
-    def _tell(self, do: str, answer: str, beside: Callable[[], object] | None = None, **fields: Any) -> Claim:
-        assert self._oracle is not None
-        self._oracle.thaw()
-        limit = self._zygote.settings.limits.load_seconds
-        try:
-            return ask(self._oracle, "oracle", self.problem, do, answer, limit, beside=beside, **fields)
-        except ReferenceTooLarge:
-            if self.side.inputs is None:  # it has run nothing yet, so it has nothing to give back
-                raise
-            with self.blamed(self.side):
-                self.side.trim()
-            return ask(self._oracle, "oracle", self.problem, do, answer, limit, **fields)
+    def _make_room(self) -> bool:
+        """Have the reference's own worker give back what memory it keeps; False if it has run nothing yet."""
+        if self.side.inputs is None:
+            return False
+        with self.blamed(self.side):
+            self.side.trim()
+        return True
 
     def end(self) -> None:
         """Have both processes end, without waiting: with a GPU open, each takes a tenth of a second."""
         self.side.end()
-        if self._oracle is not None:
-            self._oracle.kill()
+        self._oracle.end()
 
     def close(self) -> None:
         """End both processes and give their memory back."""
         self.end()
         self.side.close()
-        if self._oracle is not None:
-            self._oracle.close()
-        for region in (getattr(self, "master", None), getattr(self, "_truth", None), self._shortcut):
-            if region is not None:
-                region.close()
+        self._oracle.close()
 
     def __enter__(self) -> Reference:
         try:

@@ -1,17 +1,19 @@
-"""Asking a process that runs a problem's own code: whatever goes wrong there is told in one sentence."""
+"""Asking a process that runs a problem's own code, and memory for it: what goes wrong is told in one sentence."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from kernelgauge.errors import MachineError, ProblemError, ReferenceTooLarge
+from kernelgauge.errors import MachineError, OutOfDeviceMemory, ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation.channel import Claim
 from kernelgauge.evaluation.failures import last_line
 from kernelgauge.evaluation.launcher import hub_cache
 from kernelgauge.evaluation.process import ChannelClosed, ProtocolBroken, WorkerEnded, WorkerProcess, WorkerTimedOut
 from kernelgauge.schema import Problem
+
+T = TypeVar("T")
 
 EXTRAS = {"transformers": "level4"}
 """Packages only some problems of the suite need, and the extra of ours that brings each."""
@@ -67,6 +69,14 @@ def ask(
     if claim.event == "failed":
         raise ReferenceRaised(f"problem {problem.key}: {_why(do, last_line(claim.message), problem)}")
     return claim
+
+
+def reserved(problem: Problem, make: Callable[[], T]) -> T:
+    """Make what a problem's own side needs memory of the device for; raises ReferenceTooLarge where there is none."""
+    try:
+        return make()
+    except OutOfDeviceMemory as error:
+        raise ReferenceTooLarge(f"problem {problem.key}: {error}; try smaller --sizes") from error
 
 
 def _why(stage: str, error: str, problem: Problem) -> str:
