@@ -8,7 +8,8 @@ Each problem's reference is judged against a copy of itself, or with `--candidat
 answer to it: once to build and to fill the caches, and then `--repeats` times. A stopwatch stands at every step of
 the parent's; a step inside another is counted there only. What a trusting evaluator would spend too (build, one
 process, calls, comparing checked outputs) is kept apart. The price of the processes of reference and oracle is the
-time to open both sides less the time to open the candidate's alone.
+time to open both sides less the time to open the candidate's alone. Where eager and the float64 oracle answer side by
+side, what that costs eager's call counts as the call.
 
 Builds go into a cache that was empty, so the first evaluation says what the candidate's own costs; the share of the
 defences is told with and without it. That a build runs in a sealed process is a defence too, but counts as build:

@@ -27,8 +27,10 @@ ANY = "any evaluator"
 DEFENCE = "defence"
 # Steps of the parent by where they are taken: the label, and whether a trusting evaluator takes them too.
 STEPS: tuple[tuple[Any, str, str, str, str], ...] = (
+    (Reference, "draw", "inputs drawn", ANY, "open"),
     (Reference, "draw", "inputs drawn", ANY, "check"),
     (Reference, "draw", "fresh inputs for every timed call", DEFENCE, "time"),
+    (Reference, "answer", "reference's checked calls", ANY, "open"),
     (Reference, "answer", "reference's checked calls", ANY, "check"),
     (Reference, "truth", "float64 oracle", DEFENCE, "check"),
     (Reference, "truth", "float64 oracle on timed calls", DEFENCE, "time"),
@@ -44,13 +46,12 @@ STEPS: tuple[tuple[Any, str, str, str, str], ...] = (
     (WorkerProcess, "thaw", "processes stopped and continued", DEFENCE, "time"),
     (Weighing, "see", "answers without the work tried", DEFENCE, "check"),
     (measure, "verify", "outputs of timed calls verified", DEFENCE, "time"),
+    (supervisor.Supervisor, "_settle", "processes for the next evaluation waited for", DEFENCE, "check"),
 )
 # Seconds after which a process that was started ahead has started its GPU too.
 _STARTED_AHEAD = 5.0
 OPENING = "processes opened and closed"
 RULES = "text read and runs watched for the rules"
-# Steps inside these are not counted on their own.
-WHOLE = {OPENING, RULES}
 OTHER = {"check": "comparing checked outputs", "time": "choosing, sampling, intervals"}
 
 
@@ -80,8 +81,9 @@ class Account:
 
     @property
     def phase(self) -> str:
-        """`time` inside a round of timing, else `check`."""
-        return "time" if OTHER["time"] in self._labels else "check"
+        """`time` inside a round of timing, `open` inside an opening, `rules` inside those, else `check`."""
+        inside = {OTHER["time"]: "time", OPENING: "open", RULES: "rules"}
+        return next((inside[label] for label in self._labels if label in inside), "check")
 
     def _charge(self) -> None:
         now = time.perf_counter()
@@ -116,7 +118,7 @@ def watch(account: Account) -> list[tuple[Any, str, Any]]:
 def _stepped(account: Account, original: Any, by_phase: dict[str, str]) -> Any:
     def timed(*arguments: Any, **named: Any) -> Any:
         label = by_phase.get(account.phase)
-        if label is None or not WHOLE.isdisjoint(account._labels):
+        if label is None:
             return original(*arguments, **named)
         with account.within(label):
             return original(*arguments, **named)

@@ -9,7 +9,7 @@ set -euo pipefail
 out=$1
 shift
 mkdir -p "$out"
-steps=${*:-doctor baselines autotune strict v0.1 memory throughput defences pages selftest}
+steps=${*:-doctor baselines autotune strict v0.1 memory throughput defences defences_cuda pages selftest}
 
 step() {
     local name=$1
@@ -23,12 +23,6 @@ step() {
 
 kernelgauge() { python -m kernelgauge "$@"; }
 
-# Of what needs no build, and of what does.
-defences() {
-    python benchmarks/defences.py --device cuda --sizes full --out "$out/defences"
-    python benchmarks/defences.py --device cuda --sizes full --candidates benchmarks/cuda_candidates --out "$out/defences_cuda"
-}
-
 step doctor kernelgauge doctor --measure
 step baselines kernelgauge baseline --level 1,2,3 --modes eager,compile --device cuda --out "$out/baselines"
 step autotune kernelgauge baseline --level 2 --limit 60 --modes compile-max-autotune --device cuda --out "$out/autotune"
@@ -36,7 +30,8 @@ step strict kernelgauge run --contestant inductor --device cuda --out "$out/indu
 step v0.1 kernelgauge reeval "$out/inductor_strict" --protocol v0.1 --out "$out/inductor_v0.1"
 step memory python benchmarks/gpu_memory.py --problems 1/38 --near 1 --out "$out/gpu_memory.json"
 step throughput python benchmarks/throughput.py --work "$out/throughput" --out "$out/throughput.json"
-step defences defences
+step defences python benchmarks/defences.py --device cuda --sizes full --out "$out/defences"
+step defences_cuda python benchmarks/defences.py --device cuda --sizes full --candidates benchmarks/cuda_candidates --out "$out/defences_cuda"
 step pages python benchmarks/results.py results/h200 "aa=$out/baselines" "baselines=$out/baselines" "autotune=$out/autotune" \
     "inductor_strict=$out/inductor_strict" "inductor_v0.1=$out/inductor_v0.1" \
     "throughput=$out/throughput.json" "gpu_memory=$out/gpu_memory.json"

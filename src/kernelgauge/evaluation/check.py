@@ -16,7 +16,7 @@ from kernelgauge.evaluation import judge
 from kernelgauge.evaluation.channel import Claim
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.math_modes import roundoff
-from kernelgauge.evaluation.reference import Reference
+from kernelgauge.evaluation.reference import Reference, in_domain
 from kernelgauge.evaluation.side import Side
 from kernelgauge.schema import Trial
 
@@ -63,7 +63,7 @@ def prepare(reference: Reference, variant: str) -> Facts:
     a float beyond 1e-3), eager's answer is the truth of this trial.
     """
     answer, truth = reference.answers(variant)
-    if variant != "own" and not all(t.isfinite().all() for t in answer if t.is_floating_point()):
+    if not in_domain(variant, answer):
         return prepare(reference, "own")
     claim = reference.last_claim
     eager = reference.eager_distances(answer, truth)

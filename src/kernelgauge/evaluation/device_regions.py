@@ -132,6 +132,8 @@ class DeviceRegion(Region):
         """
         size = -(-size // _GRANULE) * _GRANULE
         region = cls(allocate(size, device), size, device, owned=True)
+        region.bytes.zero_()  # what this process had there before, answers perhaps, is not for whoever opens it
+        torch.cuda.synchronize(device)
         account(device).add(size)
         return region
 

@@ -75,8 +75,11 @@ class OracleProcess:
         self._attach("inputs", self.inputs)
 
     def learn_truth(self) -> None:
-        """Make a region for the right answers, of the shapes that a first run has."""
+        """Shapes of the right answers, from a first run."""
         self._truth_specs = list(self._tell("expect", "done", seed=_FIRST_SEED).tensors)
+
+    def attach_truth(self) -> None:
+        """Make a region for right answers of these shapes, and give it to it."""
         self._truth = self._create(size_of(self._truth_specs))
         self._attach("truth", self._truth)
 

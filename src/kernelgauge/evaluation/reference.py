@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -52,6 +52,11 @@ class Seeds:
         return PUBLIC_SEED + self._count - 1
 
 
+def in_domain(variant: str, answer: Sequence[torch.Tensor]) -> bool:
+    """Whether a problem has an answer for a variant of its inputs; its own need not even be finite."""
+    return variant == "own" or all(t.isfinite().all() for t in answer if t.is_floating_point())
+
+
 class Reference:
     """A problem ready to judge against: draws inputs, knows the right outputs, runs the reference as a `Side`.
 
@@ -82,6 +87,7 @@ class Reference:
         self.last_claim = Claim(event="done")
         self.expected: list[TensorSpec] = []
         self._unused: Answers | None = None
+        self._room_for_both = device != "cpu"  # on a CPU they would take turns at its cores
         self._oracle = OracleProcess(zygote, problem, device, self._spares, self._make_room)
         self.side = Side(zygote, Source(problem.source, "Model", "torch"), device, trusted=True, spares=self._spares)
 
@@ -113,6 +119,8 @@ class Reference:
                 self._oracle.learn_truth()
             except ReferenceRaised as error:  # it cannot do float64
                 self._without_float64(f"no float64 oracle ({error})")
+            else:
+                self._oracle.attach_truth()
 
     def _open_side(self) -> None:
         with self.blamed(self.side):
@@ -148,7 +156,7 @@ class Reference:
 
     def _hold_against_float64(self) -> None:
         """Answer the inputs just drawn in both precisions; where they are far apart, eager is to stand in."""
-        outputs, truth = self._answers()
+        outputs, truth = self._answers("own")
         same = max(_SAME_COMPUTATION, _SAME_IN_ROUNDOFFS * roundoff(self.math))
         if not any(found.rms > same for found in distances(outputs, truth)):
             self._unused = outputs, truth
@@ -180,22 +188,30 @@ class Reference:
     def answers(self, variant: str) -> Answers:
         """Draw inputs, and answer them in working precision and in float64; see `answer` and `truth`.
 
-        The first that are the problem's own have been drawn when it was opened, and nobody has seen them.
+        The first that are the problem's own have been drawn when it was opened, and nobody has seen them. Where a
+        variant leaves the problem's domain, eager's answer stands for both.
         """
         if variant == "own" and self._unused is not None:
             answers, self._unused = self._unused, None
             return answers
         self.draw(variant)
-        return self._answers()
+        return self._answers(variant)
 
-    def _answers(self) -> Answers:
-        if not self.precise:
-            answer = self.answer()
-            return answer, answer
-        if self.device == "cpu" or self.bytes_per_call > _SIDE_BY_SIDE:
-            return self.answer(), self.truth()
+    def _answers(self, variant: str) -> Answers:
+        if self.precise and self._room_for_both and self.bytes_per_call <= _SIDE_BY_SIDE:
+            return self._answers_side_by_side(variant)
+        answer = self.answer()
+        return answer, self.truth() if self.precise and in_domain(variant, answer) else answer
+
+    def _answers_side_by_side(self, variant: str) -> Answers:
         own: list[torch.Tensor] = []
-        truth = self.truth(beside=lambda: own.extend(self.answer()))
+        try:
+            truth = self.truth(beside=lambda: own.extend(self.answer()))
+        except ReferenceRaised:
+            if not own or in_domain(variant, own):
+                raise
+            return own, own
+        self._room_for_both = bool(own)
         return own or self.answer(), truth  # what had no room beside the other may have it now
 
     def truth(self, beside: Callable[[], object] | None = None) -> list[torch.Tensor]:
@@ -288,6 +304,7 @@ class Reference:
 
     def close(self) -> None:
         """End both processes and give their memory back."""
+        self._unused = None
         self.end()
         self.side.close()
         self._oracle.close()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import torch
 
-from kernelgauge.errors import OutOfDeviceMemory, ReferenceTooLarge
+from kernelgauge.errors import OutOfDeviceMemory, ReferenceTooLarge, without_locals
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import LONGEST_LOG, Job
 from kernelgauge.evaluation.launcher import Zygote
@@ -37,7 +37,9 @@ class Sides:
                 except (ReferenceTooLarge, torch.OutOfMemoryError, Failure) as error:
                     if isinstance(error, Failure) and error.outcome is not Outcome.OUT_OF_MEMORY:
                         raise
-                    stack.close()  # one after the other they may fit, or else it is clear which of them does not
+                    # One after the other they may fit, or else it is clear which of them does not.
+                    without_locals(error)
+                    stack.close()
                     self._spares.let_go(job.device)
                     reference, candidate = self._opened_alone(job, stack)
             try:

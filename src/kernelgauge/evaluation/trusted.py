@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation.channel import Claim
 from kernelgauge.evaluation.failures import last_line
 from kernelgauge.evaluation.launcher import hub_cache
-from kernelgauge.evaluation.process import ChannelClosed, ProtocolBroken, WorkerEnded, WorkerProcess, WorkerTimedOut
+from kernelgauge.evaluation.process import (
+    WORKER_FAILURES,
+    ChannelClosed,
+    ProtocolBroken,
+    WorkerEnded,
+    WorkerProcess,
+    WorkerTimedOut,
+)
 from kernelgauge.schema import Problem
 
 T = TypeVar("T")
@@ -39,7 +47,7 @@ def ask(
     """The answer of a process that runs the problem's own code, within so many seconds.
 
     Args:
-        beside: what to do meanwhile, before the answer is waited for; what it raises is raised once that is there.
+        beside: what to do meanwhile, before the answer is waited for; an error of its is raised once that is there.
 
     Raises:
         ProblemError: that code failed, ended the process, or took too long; `ReferenceRaised` where it raised,
@@ -48,11 +56,14 @@ def ask(
     """
     try:
         process.tell(do, list(descriptors), **fields)
-        try:
-            if beside is not None:
+        if beside is not None:
+            try:
                 beside()
-        finally:  # or else the next question would get this one's answer
-            claim = process.receive(answer, limit)
+            except Exception:
+                with suppress(*WORKER_FAILURES):  # or else the next question would get this one's answer
+                    process.receive(answer, limit)
+                raise
+        claim = process.receive(answer, limit)
     except WorkerTimedOut as error:
         raise ProblemError(f"problem {problem.key}: {do} took longer than {limit:g} s") from error
     except WorkerEnded as error:
