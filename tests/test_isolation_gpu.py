@@ -11,6 +11,7 @@ from factories import REFERENCE
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.evaluation import counting
 from kernelgauge.evaluation.isolation import WALLS
+from kernelgauge.evaluation.regions import create
 from kernelgauge.schema import Evaluation, Outcome, Problem
 from kernelgauge.session import Session
 
@@ -115,3 +116,11 @@ def test_the_secret_is_read_where_the_wall_is_left_out(
     with pytest.warns(UserWarning, match="KERNELGAUGE_WITHOUT_WALLS leaves out reads"), Session() as session:
         record = judged(session, reference, source + looks, "torch")
     assert record.outcome is Outcome.LOAD_FAILED and "the secret can be read" in record.reason
+
+
+def test_a_new_region_holds_nothing_of_an_earlier_one() -> None:
+    for _ in range(3):
+        region = create(2**26, "cuda:0")
+        assert not region.bytes.any()
+        region.bytes.fill_(7)
+        region.close()

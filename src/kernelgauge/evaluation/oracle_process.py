@@ -43,7 +43,8 @@ class OracleProcess:
         self.inputs: Region
         """Where it writes the inputs that it draws."""
         self._truth: Region | None = None
-        self._truth_specs: list[TensorSpec] = []
+        self.truth_specs: list[TensorSpec] = []
+        """Shapes and dtypes of the right outputs."""
         self._shortcut: Region | None = None
 
     def start(self, math: MathMode) -> Any:
@@ -76,11 +77,11 @@ class OracleProcess:
 
     def learn_truth(self) -> None:
         """Shapes of the right answers, from a first run."""
-        self._truth_specs = list(self._tell("expect", "done", seed=_FIRST_SEED).tensors)
+        self.truth_specs = list(self._tell("expect", "done", seed=_FIRST_SEED).tensors)
 
     def attach_truth(self) -> None:
         """Make a region for right answers of these shapes, and give it to it."""
-        self._truth = self._create(size_of(self._truth_specs))
+        self._truth = self._create(size_of(self.truth_specs))
         self._attach("truth", self._truth)
 
     def draw(self, seed: int, variant: str) -> list[Any]:
@@ -97,12 +98,7 @@ class OracleProcess:
         """
         assert self._truth is not None
         self._tell("expect", "done", beside=beside, seed=seed)
-        return self._truth.tensors(self._truth_specs)
-
-    @property
-    def truth_specs(self) -> list[TensorSpec]:
-        """Shapes and dtypes of the right outputs."""
-        return self._truth_specs
+        return self._truth.tensors(self.truth_specs)
 
     def imitate(self, seed: int, shortcut: str, specs: Sequence[TensorSpec]) -> tuple[list[torch.Tensor], bool]:
         """The answer of somebody who cuts one corner, of these shapes, and whether that changed any parameter."""
