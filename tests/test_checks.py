@@ -13,8 +13,9 @@ from kernelgauge.checks.numerics import Distance, allowance, closeness, distance
 from kernelgauge.checks.probes import BLIND, Probes
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import MachineError, ReferenceTooLarge
+from kernelgauge.evaluation import admission
 from kernelgauge.evaluation.admission import PRECISIONS, Weighing
-from kernelgauge.evaluation.check import acceptance, prepare
+from kernelgauge.evaluation.check import Facts, acceptance, prepare
 from kernelgauge.evaluation.initialisers import randomised
 from kernelgauge.evaluation.judge import compare
 from kernelgauge.evaluation.reference import Reference
@@ -251,6 +252,48 @@ def test_what_low_precision_passes_under_large_inputs_alone_is_no_luck(session: 
         weighing = Weighing(reference, PRECISIONS, thorough=True)
         weighing.all_trials()
     assert not weighing.shortcuts().lucky
+
+
+def _seen(weighing: Weighing, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The trials that a weighing of its own goes through, as they are drawn."""
+    drawn: list[str] = []
+
+    def noted(reference: Reference, variant: str) -> Facts:
+        drawn.append(variant)
+        return prepare(reference, variant)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(admission, "prepare", noted)
+        weighing.all_trials()
+    return drawn
+
+
+def test_admission_ends_once_nothing_is_left_to_refuse(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = load_protocol("strict")
+    zero = Problem(key="zero", name="zero", source=problem().source.replace("return torch.relu(", "return 0 * ("))
+    for asked, answers in ((problem(), set()), (zero, {"zeros", "constant", "replay"})):
+        with Reference(session._zygote, asked, rules, "cpu") as reference:
+            weighing, thorough = Weighing(reference, PRECISIONS), Weighing(reference, PRECISIONS, thorough=True)
+            drawn, all_drawn = _seen(weighing, monkeypatch), _seen(thorough, monkeypatch)
+        assert weighing.trivial() == thorough.trivial() == answers
+        assert weighing.settled == (not answers) and not thorough.settled
+        assert sorted(all_drawn[: len(rules.inputs.variants)]) == sorted(rules.inputs.variants)
+        assert drawn == (all_drawn if answers else ["own", "own"])
+
+
+def test_a_wrong_candidate_is_left_once_its_problem_is_known_to_say_something(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    see = Weighing.see
+    monkeypatch.setattr(Weighing, "see", lambda self, facts: (seen.append(facts.variant), see(self, facts)))
+    own = Problem(key="once", name="once", source=problem().source + "# once\n")
+    wrong = own.source.replace("class Model(", "class ModelNew(").replace("torch.relu(", "torch.tanh(")
+    record = session.evaluate(own, wrong, timed=False)
+    assert (record.outcome, record.trivial) == ("wrong_value", ())
+    variants = load_protocol("strict").inputs.variants
+    second = [place for place, variant in enumerate(variants) if variant == "own"][1]
+    assert seen == list(variants[: second + 1]), "with a second draw of its own inputs all is refused"
 
 
 def test_own_inputs_stand_in_where_the_reference_cannot_do_with_large_ones(session: Session) -> None:

@@ -62,6 +62,11 @@ class Probes:
         """Give back what is kept of the last trial: an answer with it is not tried in the next."""
         self._previous = None
 
+    @property
+    def settled(self) -> bool:
+        """Whether every probe has been refused, so that no further trial can change anything."""
+        return self._refused.issuperset(self._names)
+
     def survivors(self) -> set[str]:
         """Those that every trial accepted; a probe that needs an earlier answer is not tried in the first."""
         return self._accepted - self._refused

@@ -173,10 +173,21 @@ class Weighing:
         """What became of the cut corners."""
         return Shortcuts(tuple(self._alive), frozenset(self._lucky), frozenset(self._idle))
 
+    @property
+    def settled(self) -> bool:
+        """Whether all has been refused, so that no further trial can change anything."""
+        refused = self._everywhere is not None and self._everywhere.settled and self.blind.settled
+        return self.gave_up or (refused and not self._alive and not self._thorough)
+
     def all_trials(self) -> None:
-        """Go through the protocol's trials for nothing else than this."""
-        for variant in trials(self._reference, self.blind):
+        """Go through the protocol's trials for nothing else than this, until all is settled.
+
+        The problem's own inputs come first: with two draws of them, an earlier answer and a constant are refused too.
+        """
+        for variant in trials(self._reference, self.blind, own_first=True):
             self._see(prepare(self._reference, variant))
+            if self.settled:
+                return
 
 
 def precisions(protocol: Protocol) -> tuple[str, ...]:

@@ -103,12 +103,13 @@ class _Disagreed(Exception):
         self.trial, self.failure = trial, failure
 
 
-def trials(reference: Reference, blind: Probes) -> Iterator[str]:
+def trials(reference: Reference, blind: Probes, own_first: bool = False) -> Iterator[str]:
     """The protocol's variants, and further draws of the own inputs as long as an answer without the work would pass.
 
     Some inputs say nothing (to a ReLU that is shut): luck must not decide.
     """
-    yield from reference.protocol.inputs.variants
+    variants = reference.protocol.inputs.variants
+    yield from sorted(variants, key=lambda variant: variant != "own") if own_first else variants
     if reference.protocol.score.weak_problems == "excluded":
         for _ in range(_MOST_FURTHER):
             if not blind.survivors():
@@ -130,6 +131,10 @@ class Observer(Protocol):
 
     blind: Probes
 
+    @property
+    def settled(self) -> bool:
+        """Whether no further trial can change what was seen."""
+
     def see(self, facts: Facts) -> None:
         """The trial that was prepared last."""
 
@@ -142,7 +147,7 @@ def check(reference: Reference, candidate: Side, probe: bool = False, observer: 
 
     Args:
         probe: see whether these very draws tell the work from an answer without it.
-        observer: is shown every trial, also those after a failure.
+        observer: is shown every trial, also those after a failure until it has seen enough.
 
     Raises:
         ProblemError, MachineError: the trusted side failed.
@@ -159,7 +164,7 @@ def check(reference: Reference, candidate: Side, probe: bool = False, observer: 
             blind.see(facts.answer, [], acceptance(reference, facts))
         if result.failure is None:
             _record_trial(result, reference, candidate, facts, f"trial {number} ({facts.variant} inputs)")
-        if result.failure is not None and observer is None:
+        if result.failure is not None and (observer is None or observer.settled):
             break
     if result.failure is None and probe:
         result.blind = tuple(sorted(blind.survivors()))
