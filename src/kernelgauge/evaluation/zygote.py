@@ -161,6 +161,15 @@ def _leave_driver() -> None:
         pass
 
 
+def _preload(modules: list[str]) -> None:
+    for module in modules:
+        import_module(module)
+    if (settings := sys.modules.get("torch._inductor.config")) is not None:
+        # They would lie in the folder for temporary files of this process. An older torch does not read this from
+        # the environment.
+        settings.cpp_cache_precompile_headers = False  # type: ignore[attr-defined]
+
+
 def main() -> None:
     """Serve fork requests from the socket on descriptor `argv[1]` until the parent goes away.
 
@@ -170,8 +179,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = socket.socket(fileno=int(sys.argv[1]))
-    for module in sys.argv[2:]:
-        import_module(module)
+    _preload(sys.argv[2:])
     _leave_driver()
     send(requests, {"event": "ready", "started_device": _started_device()})
     while True:
