@@ -50,6 +50,7 @@ class TorchBackend(Backend):
         torch.backends.cudnn.allow_tf32 = False
         # The workers find all of it in the cache, and keep to one compiler thread.
         inductor.compile_threads = _compiler_processes()
+        os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = str(_cores())  # threads that compile what autotuning tries
         _without_autotune_files()
         import_file(path, "candidate").compile_ahead()
         # Triton's own files name their folder, which moves; TorchInductor's cache can write them anew.
@@ -79,4 +80,8 @@ def _compiler_processes() -> int:
         multiprocessing.Lock()
     except OSError:
         return 1
+    return _cores()
+
+
+def _cores() -> int:
     return len(os.sched_getaffinity(0))
