@@ -20,6 +20,7 @@ from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.rules import Rules
 from kernelgauge.evaluation.side import Side, Source
 from kernelgauge.evaluation.spares import Spares
+from kernelgauge.evaluation.staging import Staging
 from kernelgauge.schema import Candidate, Evaluation, Problem
 from kernelgauge.session import Session
 
@@ -39,9 +40,9 @@ STEPS: tuple[tuple[Any, str, str, str, str], ...] = (
     (Side, "stage", "inputs put in place, outputs spoiled", DEFENCE, "time"),
     (Side, "call", "checked calls", ANY, "check"),
     (Side, "call", "timed calls of both sides", ANY, "time"),
-    (Side, "snapshot", "outputs taken out of reach", DEFENCE, "check"),
-    (Side, "snapshot", "outputs taken out of reach", DEFENCE, "time"),
-    (Side, "inputs_equal", "inputs compared after the call", DEFENCE, "check"),
+    (Staging, "snapshot", "outputs taken out of reach", DEFENCE, "check"),
+    (Staging, "snapshot", "outputs taken out of reach", DEFENCE, "time"),
+    (Staging, "inputs_equal", "inputs compared after the call", DEFENCE, "check"),
     (WorkerProcess, "freeze", "processes stopped and continued", DEFENCE, "time"),
     (WorkerProcess, "thaw", "processes stopped and continued", DEFENCE, "time"),
     (Weighing, "see", "answers without the work tried", DEFENCE, "check"),

@@ -16,7 +16,7 @@ def verify(reference: Reference, candidate: Side, eager: list[Distance], where: 
     A worker can tell a timed call from a checked one, so its inputs are looked at too.
     """
     judge.inputs_kept(reference.inputs_kept_by(candidate), where)
-    agree(reference, eager, candidate.kept, reference.side.kept, where)
+    agree(reference, eager, candidate.staging.kept, reference.side.staging.kept, where)
 
 
 def agree(

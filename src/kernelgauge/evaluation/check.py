@@ -86,8 +86,8 @@ def _well_conditioned(reference: Reference, eager: list[Distance]) -> bool:
 def _try_candidate(reference: Reference, candidate: Side, facts: Facts, where: str) -> Trial:
     candidate.stage(reference.arguments, reference.master, reference.call_seed)
     call = candidate.call(watch=True, look=True)
-    outputs = candidate.snapshot()
-    judge.shapes(call.claim, candidate.expected)
+    outputs = candidate.staging.snapshot()
+    judge.shapes(call.claim, candidate.staging.expected)
     trial, found = judge.compare(reference.protocol.agreement, facts.variant, outputs, facts.truth, facts.eager)
     judge.side_effects(call.claim, reference.inputs_kept_by(candidate), facts.claim)
     if not trial.agreed:

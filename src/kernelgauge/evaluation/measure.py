@@ -116,12 +116,12 @@ class Measurement:
         with reference.blamed(side):
             side.stage(reference.arguments, reference.master, reference.call_seed, stop=True)
             self._flush()
-            side.wait()
+            side.staging.wait()
             call = side.call(self.rules.timer, look=True)
             side.process.freeze()
             if self._device == "cpu":  # on a GPU the call has done that, inside its clock
-                side.snapshot()
-            judge.shapes(call.claim, side.expected)
+                side.staging.snapshot()
+            judge.shapes(call.claim, side.staging.expected)
         return Sample(call.computed_ns, call.copy_ns, call.claim.forward_ns, call.drain_ns)
 
     def _pair(self, reference: Reference, candidate: Side, samples: Samples) -> None:

@@ -230,7 +230,7 @@ class Reference:
         with self.blamed(self.side):
             self.side.stage(self.arguments, self.master, self.call_seed)
             self.last_claim = self.side.call(watch=True).claim
-        return self.side.snapshot()
+        return self.side.staging.snapshot()
 
     @contextmanager
     def blamed(self, side: Side) -> Iterator[None]:
@@ -260,7 +260,7 @@ class Reference:
 
     def inputs_kept_by(self, candidate: Side) -> bool:
         """Whether a candidate has left its inputs as they were, or the reference itself has not."""
-        return candidate.inputs_equal(self.master) or not self.side.inputs_equal(self.master)
+        return candidate.staging.inputs_equal(self.master) or not self.side.staging.inputs_equal(self.master)
 
     @property
     def bytes_per_call(self) -> int:
@@ -291,7 +291,7 @@ class Reference:
 
     def _make_room(self) -> bool:
         """Have the reference's own worker give back what memory it keeps; False if it has run nothing yet."""
-        if self.side.inputs is None:
+        if self.side.staging.inputs is None:
             return False
         with self.blamed(self.side):
             self.side.trim()

@@ -7,14 +7,11 @@ Whatever goes wrong on a side is a `Failure` with an outcome of the record's voc
 from __future__ import annotations
 
 import contextlib
-import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import MathMode
@@ -25,9 +22,9 @@ from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_en
 from kernelgauge.evaluation.handover import Glimpse, glimpse
 from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
-from kernelgauge.evaluation.regions import Region, create, size_of, tickets
+from kernelgauge.evaluation.regions import Region, tickets
 from kernelgauge.evaluation.spares import Spares, await_device, kind_of
-from kernelgauge.hardware import device_index
+from kernelgauge.evaluation.staging import Staging
 from kernelgauge.schema import Outcome
 
 # Two clocks may differ by this factor over a call.
@@ -78,13 +75,7 @@ class Side:
         self._trusted = trusted
         self.limits = zygote.settings.limits
         self.process: WorkerProcess
-        self.inputs: Region | None = None
-        self.outputs: Region | None = None
-        self._shared: list[Region] = []
-        self.expected: list[TensorSpec] = []
-        self.views: list[torch.Tensor] = []
-        self.kept: list[torch.Tensor] = []
-        self._fence: torch.Tensor | None = None
+        self.staging = Staging(device, trusted)
 
     def start(self) -> None:
         """Fork the worker and have it start its device, without waiting for that."""
@@ -164,20 +155,12 @@ class Side:
             Failure: the worker cannot open it.
             OSError, OutOfDeviceMemory: there is no memory for it.
         """
-        self.inputs = create(size, self._device)
-        self._hand_over("inputs", self.inputs)
+        self._hand_over("inputs", self.staging.make_inputs(size))
 
     def attach_outputs(self, expected: Sequence[TensorSpec]) -> None:
         """Share a region for these outputs with the worker; raises as `attach_inputs` does."""
-        self.expected = list(expected)
-        self.outputs = create(size_of(self.expected), self._device)
-        self.views = self.outputs.tensors(self.expected)
-        try:
-            trusted = self._trusted and self._device == "cpu"
-            self.kept = self.views if trusted else [torch.empty_like(view) for view in self.views]
-        except torch.OutOfMemoryError as error:
-            raise OutOfDeviceMemory(str(error).splitlines()[0]) from error
-        self._hand_over("outputs", self.outputs, expected=[spec.model_dump() for spec in self.expected])
+        region = self.staging.make_outputs(expected)
+        self._hand_over("outputs", region, expected=[spec.model_dump() for spec in expected])
 
     def share(self, name: str, size: int) -> Region:
         """A further region of so many bytes, which the worker opens under that name; raises as `attach_inputs`.
@@ -185,8 +168,7 @@ class Side:
         It is stopped afterwards: somebody else may be timed.
         """
         self.check_still()
-        region = create(size, self._device)
-        self._shared.append(region)
+        region = self.staging.make_further(size)
         self.process.thaw()
         self._hand_over(name, region)
         self.process.freeze()
@@ -217,11 +199,7 @@ class Side:
         self.ask("stage", self.limits.call_seconds, "staged", arguments=arguments, seed=seed)
         if stop:
             self.process.freeze()
-        assert self.inputs is not None
-        self.inputs.bytes.copy_(master.bytes[: self.inputs.size])
-        if self.outputs is not None:
-            self.outputs.bytes.view(torch.int64).fill_(secrets.randbits(62))
-        self.wait()
+        self.staging.fill(master)
         self.check_still()
 
     def check_still(self) -> None:
@@ -238,24 +216,7 @@ class Side:
         """Have the worker give back device memory that it keeps for later calls, and the parent its own."""
         self.process.thaw()
         self.ask("trim", self.limits.call_seconds, "staged")
-        self.let_go()
-
-    def let_go(self) -> None:
-        """Give back device memory that the parent's own arithmetic has used: workers need the room."""
-        if self._device != "cpu" and torch.cuda.is_initialized():
-            torch.cuda.empty_cache()
-
-    def wait(self) -> None:
-        """Wait until the device has done what the parent asked of it."""
-        if self._device != "cpu":
-            torch.cuda.synchronize(device_index(self._device))
-
-    def _reach_device(self) -> None:
-        """Have the device do the least there is for the parent: behind the work of another process that it is at."""
-        if self._fence is None:
-            self._fence = torch.zeros((), device=self._device)
-        self._fence.add_(1)
-        self.wait()
+        self.staging.let_go()
 
     def call(self, timer: str = "host_time", watch: bool = False, look: bool = False) -> Call:
         """Run forward once on the staged inputs; the clock is the parent's.
@@ -286,7 +247,7 @@ class Side:
             drained = computed
             if spin:
                 reaching = time.perf_counter_ns()
-                self._reach_device()
+                self.staging.reach_device()
                 drained += time.perf_counter_ns() - reaching
             seen = self._glimpse(said) if look else None
             copying = time.perf_counter_ns()
@@ -294,7 +255,7 @@ class Side:
             process.thaw()
             second = process.receive_raw(self.limits.call_seconds, spin)
             if spin:  # what a worker has only queued on the GPU must not be finished while nobody counts
-                self.snapshot()
+                self.staging.snapshot()
             done = time.perf_counter_ns()
             claim = process.parse(second, "done")
         except WORKER_FAILURES as error:
@@ -320,17 +281,17 @@ class Side:
         return time.perf_counter_ns() if self.process.has_company else stopped
 
     def _glimpse(self, claim: Claim) -> Glimpse | None:
-        found = glimpse(self.process.pid, claim.places, self.expected)
+        found = glimpse(self.process.pid, claim.places, self.staging.expected)
         self.check_still()
         return found
 
     def _check_handover(self, seen: Glimpse | None, claim: Claim) -> None:
         """Refuse outputs that were not there yet when the worker said that it had computed."""
-        due = [(spec.shape, spec.dtype) for spec in self.expected]
+        due = [(spec.shape, spec.dtype) for spec in self.staging.expected]
         if not claim.copied or [(spec.shape, spec.dtype) for spec in claim.tensors] != due:
             return  # wrong in another way, which is said elsewhere
-        assert self.outputs is not None
-        if seen is None or not seen.agrees_with(self.outputs):
+        assert self.staging.outputs is not None
+        if seen is None or not seen.agrees_with(self.staging.outputs):
             reason = "forward: said that it had computed, but its outputs were not there yet"
             raise Failure(Outcome.REJECTED, reason, "late_output")
 
@@ -347,23 +308,6 @@ class Side:
         if not isinstance(said, list) or len(taken) != len(said) or not 2 <= len(taken) <= MOST_SAMPLES:
             raise Failure(Outcome.REJECTED, "forward: forged message: times that are none", "forged_message")
         return taken
-
-    def snapshot(self) -> list[torch.Tensor]:
-        """A copy of the outputs the worker has written, out of its reach; the next snapshot overwrites it.
-
-        On a GPU of the reference's too: it is part of a call's clock, and both sides must do the same.
-        """
-        if self.kept is not self.views:
-            for kept, view in zip(self.kept, self.views, strict=True):
-                kept.copy_(view)
-            self.wait()
-        return self.kept
-
-    def inputs_equal(self, master: Region) -> bool:
-        """Whether the inputs still are what was staged."""
-        assert self.inputs is not None
-        size = min(self.inputs.size, master.size)
-        return torch.equal(_words(self.inputs.bytes[:size]), _words(master.bytes[:size]))
 
     def ask(self, do: str, seconds: float, answer: str, **fields: Any) -> Claim:
         """One command and its answer, with everything that can go wrong turned into a `Failure`."""
@@ -393,18 +337,4 @@ class Side:
         """End the worker and give its memory back."""
         if hasattr(self, "process"):
             self.process.close()
-        self._forget_regions()
-
-    def _forget_regions(self) -> None:
-        self.views, self.kept = [], []
-        for region in (self.inputs, self.outputs, *self._shared):
-            if region is not None:
-                region.close()
-        self.inputs = self.outputs = None
-        self._shared.clear()
-        self.let_go()
-
-
-def _words(content: torch.Tensor) -> torch.Tensor:
-    """Bytes eight at a time where their number allows: a GPU compares element by element."""
-    return content.view(torch.int64) if content.numel() % 8 == 0 else content
+        self.staging.close()

@@ -79,7 +79,7 @@ class _Room:
         for call, content in enumerate(inputs):
             self._inputs.bytes[call * self._in_bytes :][: content.numel()].copy_(content)
         self._outputs.bytes.view(torch.int64).fill_(secrets.randbits(62))
-        side.wait()
+        side.staging.wait()
         side.check_still()
 
     def run(self, compute: bool = True) -> int:
@@ -96,7 +96,7 @@ class _Room:
             process.thaw()
             said = process.receive_raw(limit, spin=True)
             self._kept.copy_(self._outputs.bytes)
-            side.wait()
+            side.staging.wait()
             done = time.perf_counter_ns()
             claim = process.parse(said, "done")
         except WORKER_FAILURES as error:

@@ -273,7 +273,7 @@ class Supervisor:
             excluded = job.protocol.score.weak_problems == "excluded"
             with job.watched("check"):
                 checked = check(reference, candidate, excluded and not known, weighing)
-                candidate.let_go()
+                candidate.staging.let_go()
             if checked.failure is not None and checked.failure.outcome is Outcome.OUT_OF_MEMORY and job.memory_use:
                 job.memory_use.end(candidate)
             if weighing is not None and not weighing.gave_up:
