@@ -58,6 +58,25 @@ def test_a_dropout_draws_what_eager_draws_and_is_compiled_once(session: Session)
     assert not (folder / "inductor" / "triton").exists()
 
 
+def test_a_build_autotunes_on_every_core(session: Session) -> None:
+    source = """import os
+import torch
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+
+
+def compile_ahead():
+    from torch._inductor.select_algorithm import get_num_workers
+
+    assert get_num_workers() == len(os.sched_getaffinity(0)), get_num_workers()
+"""
+    record = session.evaluate(load_problem("1/19", sizes="small"), source, backend="torch", timed=False, rules="any")
+    assert record.passed, record.reason
+
+
 def test_a_mode_that_is_wrong_is_data(session: Session) -> None:
     problem = load_problem("1/19", sizes="small")
     signature = "def forward(self, x: torch.Tensor) -> torch.Tensor:\n"
