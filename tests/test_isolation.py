@@ -108,6 +108,59 @@ def test_the_walls_are_in_the_record_of_what_does_not_load(session: Session) -> 
     assert "limits" in record.isolation
 
 
+def test_the_walls_of_a_build_are_in_the_record_of_what_does_not_build(session: Session) -> None:
+    source = "import torch\n\n\ndef compile_ahead():\n    raise OSError\n"
+    problem = Problem(key="scaled", name="scaled", source=REFERENCE)
+    record = session.evaluate(problem, source, backend="torch", timed=False)
+    assert record.outcome is Outcome.LOAD_FAILED and "compile_ahead" in record.log
+    right = session.evaluate(problem, REFERENCE.replace("class Model(", "class ModelNew("), timed=False)
+    assert record.isolation == right.isolation != ()
+
+
+LACKING = """
+import os, sys
+from pathlib import Path
+from kernelgauge.evaluation import isolation, landlock
+kernel, owner, version, read_only = {lacking}
+uname = os.uname()
+os.uname = lambda: os.uname_result((uname.sysname, uname.nodename, kernel, uname.version, uname.machine))
+landlock.abi_version = lambda found=landlock.abi_version(): min(found, version)
+if not read_only:
+    isolation._set_attributes = lambda *args, **kwargs: False
+folder = Path({folder!r})
+outer = isolation.leave_namespaces()
+os.getuid = lambda: owner
+if os.fork() == 0:
+    files = isolation.Files([folder], landlock.View(("/usr", "/lib", "/lib64", str(Path(sys.prefix)))))
+    print(*outer, *isolation.close_in(bool(outer), files, 2**32, 2**32), flush=True)
+    os._exit(0)
+os.wait()
+"""
+
+
+@pytest.mark.parametrize(
+    ("lacking", "missing"),
+    [
+        (("6.18.0", 0, 99, True), set()),
+        (("6.1.0", 1000, 99, True), set()),
+        (("6.1.0", 0, 99, True), {"limits"}),  # the limit on processes is none for root
+        (("5.10.0", 1000, 99, True), {"limits"}),
+        (("6.18.0", 0, 2, True), {"files"}),  # what may not be written may be cut off
+        (("6.18.0", 0, 99, False), {"mount"}),
+    ],
+)
+def test_a_wall_that_does_not_stand_is_not_in_the_record(
+    lacking: tuple[str, int, int, bool], missing: set[str], tmp_path: Path
+) -> None:
+    text = LACKING.format(lacking=lacking, folder=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+    walls = set(done.stdout.split())
+    assert walls, done.stderr
+    if "network" not in walls:
+        pytest.skip("this platform has no user namespaces")
+    assert set(WALLS) - walls == missing, done.stderr
+
+
 def test_nothing_of_the_user_is_readable(
     zygote: Zygote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache_folder: Path
 ) -> None:

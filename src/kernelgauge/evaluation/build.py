@@ -117,20 +117,27 @@ class Builder:
     def _by(self, route: Route, order: _Order, final: bool) -> str:
         """What the compilers printed on this route; one that may itself be at fault raises _GaveUp, unless final."""
         with self._process(route, order) as process:
-            if order.device != "cpu":
-                step_back(process.pid)
-            path = process.scratch / "candidate.py"
-            path.write_text(order.candidate.source)
-            fields: dict[str, Any] = {"backend": order.candidate.backend, "hidden": order.hidden}
-            limit = self._zygote.settings.limits.build_seconds
             try:
-                claim = process.ask("build", limit, "loaded", path=str(path), build_dir=str(order.staging), **fields)
-            except WORKER_FAILURES as error:
-                if not final:
-                    raise _GaveUp from error
-                failure = explain_end("build", limit, error, process.log())
-                raise _ended(failure, process.log(), order.hidden) from error
-            log = process.log()[-_LOG_TAIL:]
+                return self._compiled(process, order, final)
+            except Failure as failure:
+                failure.walls = process.walls
+                raise
+
+    def _compiled(self, process: WorkerProcess, order: _Order, final: bool) -> str:
+        if order.device != "cpu":
+            step_back(process.pid)
+        path = process.scratch / "candidate.py"
+        path.write_text(order.candidate.source)
+        fields: dict[str, Any] = {"backend": order.candidate.backend, "hidden": order.hidden}
+        limit = self._zygote.settings.limits.build_seconds
+        try:
+            claim = process.ask("build", limit, "loaded", path=str(path), build_dir=str(order.staging), **fields)
+        except WORKER_FAILURES as error:
+            if not final:
+                raise _GaveUp from error
+            failure = explain_end("build", limit, error, process.log())
+            raise _ended(failure, process.log(), order.hidden) from error
+        log = process.log()[-_LOG_TAIL:]
         if claim.event == "failed":
             if order.hidden and claim.kind == "DeviceAsked":
                 raise NeedsDevice

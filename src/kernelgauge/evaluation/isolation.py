@@ -8,10 +8,11 @@ record, never silently assumed:
     pid       own process namespace: killing the worker kills all it started
     ipc       own System V and POSIX message namespace
     mount     own mount table with a fresh /proc, all but the folders of this worker read-only
-    files     Landlock: writing only beneath the folders of this worker
+    files     Landlock: writing only beneath the folders of this worker, nor cutting off
     reads     Landlock: reading only there, and what `view` names of the machine
     syscalls  seccomp: no system calls that only attacks are made of
-    limits    rlimits on private memory, file size, core dumps, and in a namespace of its own on processes
+    limits    rlimits on private memory, file size, core dumps; in a namespace of its own it stands only if the
+              number of processes is limited too
 """
 
 from __future__ import annotations
@@ -81,27 +82,31 @@ def raise_loopback() -> None:
         fcntl.ioctl(handle, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
 
 
-def _mount_own(folders: Sequence[Path]) -> bool:
-    """Mounts of this namespace alone: all but these folders read-only, if there are any, and a fresh /proc."""
+def _mount_own(folders: Sequence[Path]) -> tuple[bool, bool]:
+    """Mounts of this namespace alone: all but these folders read-only, if there are any, and a fresh /proc.
+
+    Whether they are its own, and whether what should be read-only is.
+    """
     if _libc.mount(b"none", b"/", None, _MS_REC_PRIVATE, None) != 0:
-        return False
-    if folders:
-        _mount_read_only(folders)
-    return bool(_libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID_NODEV_NOEXEC, None) == 0)
+        return False, False
+    read_only = not folders or _mount_read_only(folders)
+    return bool(_libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID_NODEV_NOEXEC, None) == 0), read_only
 
 
-def _mount_read_only(apart_from: Sequence[Path]) -> None:
-    """Have nothing changed but what lies in these folders, where the kernel can do that (5.12).
+def _mount_read_only(apart_from: Sequence[Path]) -> bool:
+    """Have nothing changed but what lies in these folders; False where the kernel cannot do that (before 5.12).
 
     That is for chmod(2) and utime(2), in which Landlock has no say.
     """
     folders = [os.fsencode(path) for path in apart_from]
     bound = all(_libc.mount(folder, folder, None, _MS_BIND_REC, None) == 0 for folder in folders)
-    if bound and _set_attributes(b"/", wanted=_READ_ONLY):
+    read_only = bound and _set_attributes(b"/", wanted=_READ_ONLY)
+    if read_only:
         for folder in folders:
             if not _set_attributes(folder, unwanted=_READ_ONLY):
                 raise OSError(ctypes.get_errno(), f"{os.fsdecode(folder)} stays read-only")
     os.chdir(Path.cwd())  # into what lies above it now
+    return read_only
 
 
 def _set_attributes(place: bytes, wanted: int = 0, unwanted: int = 0) -> bool:
@@ -113,19 +118,21 @@ def _mount_own_shared_memory() -> bool:
     return bool(_libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", _MS_NOSUID_NODEV_NOEXEC, b"size=64m") == 0)
 
 
-def _limit_processes() -> None:
+def _limit_processes() -> bool:
     """Let this namespace hold so many processes and threads: compilers need hundreds, a fork bomb all there are.
 
-    Older kernels would count, or limit, those of the whole machine.
+    Older kernels would count, or limit, those of the whole machine. Whether it is limited now.
     """
     most = 1024 + 16 * (os.cpu_count() or 1)
     major, minor = os.uname().release.split(".")[:2]
     release = int(major), int("".join(takewhile(str.isdigit, minor)))
     if release >= (5, 14):
         resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
-    if release >= (6, 14):  # the limit above is none for root
+    if release >= (6, 14):
         with suppress(OSError):
             Path("/proc/sys/kernel/pid_max").write_text(str(most))
+            return True
+    return release >= (5, 14) and os.getuid() != 0  # the first limit is none for root
 
 
 def _drop_privileges() -> None:
@@ -164,10 +171,10 @@ def close_in(own_namespaces: bool, files: Files | None, memory_bytes: int | None
         file_bytes: limit on the size of any one file it writes.
     """
     walls = []
-    own_mounts = own_namespaces and _mount_own(files.folders if files else ())
-    if own_mounts:
+    own_mounts, read_only = _mount_own(files.folders if files else ()) if own_namespaces else (False, False)
+    if own_mounts and read_only:
         walls.append("mount")
-        _limit_processes()
+    limited = _limit_processes() if own_mounts else not own_namespaces
     # Of the host's own, nothing may be written; an empty one in its place dies with the worker.
     own_memory = own_mounts and files and SHARED_MEMORY in files.writable and _mount_own_shared_memory()
     if own_namespaces:
@@ -178,7 +185,8 @@ def close_in(own_namespaces: bool, files: Files | None, memory_bytes: int | None
     resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
     if memory_bytes is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
-    walls.append("limits")
+    if limited:
+        walls.append("limits")
     if files is not None:
         writable = [path for path in files.writable if path != SHARED_MEMORY or own_memory]
         walls += close_files(Files(writable, files.view, files.any_call))
@@ -191,9 +199,7 @@ def close_files(files: Files, profiled: bool = False) -> list[str]:
     Args:
         profiled: whether a profiler is in the process, which needs a connection and counters.
     """
-    walls = []
-    if confine([*files.writable, Path("/dev/null")], files.view):
-        walls += ["files", "reads"] if files.view else ["files"]
+    walls = confine([*files.writable, Path("/dev/null")], files.view)
     if not files.any_call and syscalls.refuse(profiled):
         walls.append("syscalls")
     return walls

@@ -27,7 +27,8 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 # ... and every right of it to remove from a folder or add to it.
 _CHANGE_DIR = sum(1 << bit for bit in range(4, 13))
 _MOVE = 1 << 13  # since ABI 2: without it every rename between two folders is refused, even inside one of ours
-_TRUNCATE = 1 << 14  # since ABI 3
+_TRUNCATE = 1 << 14
+_TRUNCATE_SINCE = 3
 _READS = _EXECUTE | _READ_FILE | _READ_DIR
 # What a rule for something that is no folder may name.
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE
@@ -41,27 +42,38 @@ class View:
     listed: tuple[str, ...] = ()
 
 
-def confine(writable: Sequence[Path], view: View | None) -> bool:
-    """Restrict this thread, and all it starts from now on, for ever; whether that worked.
+def abi_version() -> int:
+    """What this kernel's Landlock can do; below 1 if it has none."""
+    return int(_libc.syscall(_SYS_LANDLOCK_CREATE_RULESET, None, 0, _VERSION))
+
+
+def confine(writable: Sequence[Path], view: View | None) -> list[str]:
+    """Restrict this thread, and all it starts from now on, for ever; which walls stand: `files`, `reads`.
+
+    Before ABI 3 (Linux 6.2) whoever may not write to a file may still cut it off: then `files` does not stand.
 
     Args:
         writable: folders and files that may be written to, and read.
         view: what else may be read; None leaves reading free. What is not there is left out.
     """
-    version = _libc.syscall(_SYS_LANDLOCK_CREATE_RULESET, None, 0, _VERSION)
+    version = abi_version()
     if version < 1:
-        return False
-    writes = _WRITE_FILE | _CHANGE_DIR | (_MOVE if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0)
+        return []
+    writes = (
+        _WRITE_FILE | _CHANGE_DIR | (_MOVE if version >= 2 else 0) | (_TRUNCATE if version >= _TRUNCATE_SINCE else 0)
+    )
     reads = _READS if view else 0
     ruleset = _ruleset(writes | reads)
     if ruleset < 0:
-        return False
+        return []
     try:
         allowed = all(_allow(ruleset, str(path), writes | reads) for path in writable)
         if view:
             allowed = allowed and all(_allow(ruleset, path, _READS, missing=True) for path in view.whole)
             allowed = allowed and all(_allow(ruleset, path, _READ_DIR, missing=True) for path in view.listed)
-        return allowed and bool(_libc.syscall(_SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0) == 0)
+        if not allowed or _libc.syscall(_SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0) != 0:
+            return []
+        return ["files"] * (version >= _TRUNCATE_SINCE) + ["reads"] * (view is not None)
     finally:
         os.close(ruleset)
 

@@ -214,7 +214,11 @@ class Supervisor:
 
     def _build(self, job: Job, hidden: bool = False) -> None:
         with job.stage("build"):
-            built = self._builder.build(job.candidate, job.device, hidden)
+            try:
+                built = self._builder.build(job.candidate, job.device, hidden)
+            except Failure as failure:
+                job.walls = failure.walls
+                raise
         job.build_dir, job.log, job.built = built.folder, built.log, True
 
     def _build_beside_others(self, job: Job, hidden: bool) -> None:
