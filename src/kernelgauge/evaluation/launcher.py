@@ -183,7 +183,7 @@ def fork_request(
         "preload": list(preload),
         "sealed": sealed,
         "writable": [str(path) for path in (*writable, *device_files(device))],
-        "memory_bytes": _memory_limit(settings) if device == "cpu" and sealed else None,
+        "memory_bytes": memory_limit(settings) if device == "cpu" and sealed else None,
         "file_bytes": int(settings.limits.file_gb * 2**30),
         "environment": _environment(settings, device, scratch, environment),
     }
@@ -204,7 +204,8 @@ def device_files(device: str) -> list[Path]:
     return [*sorted(Path("/dev").glob("nvidia*")), Path("/proc/self")] if device.startswith("cuda") else []
 
 
-def _memory_limit(settings: Settings) -> int:
+def memory_limit(settings: Settings) -> int:
+    """Bytes of the machine's memory that a worker may hold."""
     if settings.limits.memory_gb is not None:
         return int(settings.limits.memory_gb * 2**30)
     return memory_bytes() // 2

@@ -16,7 +16,8 @@ from typing import Any
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.channel import LARGEST_MESSAGE, Claim, parse_claim, send
 from kernelgauge.evaluation.handover import readable
-from kernelgauge.evaluation.launcher import Role, Zygote, fork_request
+from kernelgauge.evaluation.host_memory import held
+from kernelgauge.evaluation.launcher import Role, Zygote, fork_request, memory_limit
 from kernelgauge.evaluation.scratch import delete
 from kernelgauge.evaluation.stillness import Running, ran_since
 
@@ -24,6 +25,8 @@ _SETUP_SECONDS = 60.0
 _LOG_BYTES = 32 * 1024
 # As long as a core is not needed elsewhere: longer calls are not hurt by the time it takes to be woken.
 _SPIN_SECONDS = 0.02
+# How often the parent looks how much memory a worker holds while it waits for it.
+_LOOK_SECONDS = 0.25
 
 
 class WorkerEnded(Exception):
@@ -46,7 +49,14 @@ class ProtocolBroken(Exception):
     """The worker sent something that is not a well-formed claim of the expected kind, and was killed."""
 
 
-WORKER_FAILURES = (WorkerEnded, WorkerTimedOut, ChannelClosed, ProtocolBroken)
+class WorkerTooLarge(Exception):
+    """The worker and what it has started held more of the machine's memory than they may, and were killed."""
+
+    def __init__(self, held: int, limit: int):
+        super().__init__(f"{held / 2**30:.2f} GB of the machine's memory held, where {limit / 2**30:.2f} are allowed")
+
+
+WORKER_FAILURES = (WorkerEnded, WorkerTimedOut, ChannelClosed, ProtocolBroken, WorkerTooLarge)
 """Every way in which a worker can fail to answer."""
 
 
@@ -109,6 +119,9 @@ class WorkerProcess:
         self._pid = self._holder = 0
         self._killed = False
         self._frozen = False
+        self._most_bytes = memory_limit(zygote.settings) if sealed and role == "worker" else None
+        self.lent_bytes = 0
+        """The machine's memory that it has mapped and the parent owns: regions."""
         self.device_started = False
         self._still = Running()
         request = fork_request(
@@ -145,10 +158,12 @@ class WorkerProcess:
         """Send one command and wait for its answer; `failed` is an answer too.
 
         Raises:
-            WorkerEnded, WorkerTimedOut, ProtocolBroken: see there.
+            WorkerEnded, WorkerTimedOut, ChannelClosed, ProtocolBroken, WorkerTooLarge: see there.
         """
         self.tell(do, descriptors, **fields)
-        return self.receive(answer, seconds)
+        claim = self.receive(answer, seconds)
+        self._look_at_memory()
+        return claim
 
     def tell(self, do: str, descriptors: list[int] | None = None, **fields: Any) -> None:
         """Send one command without waiting."""
@@ -163,7 +178,7 @@ class WorkerProcess:
         Args:
             spin: look again and again for a while before sleeping: being woken takes as long as a short kernel.
         """
-        if not (spin and _spin_until_readable(self._channel)) and not _readable(self._channel.fileno(), seconds):
+        if not (spin and _spin_until_readable(self._channel)) and not self._await_message(seconds):
             self.kill()
             raise WorkerTimedOut
         try:
@@ -173,6 +188,32 @@ class WorkerProcess:
         if not raw:
             raise self._gone()
         return raw
+
+    def _await_message(self, seconds: float) -> bool:
+        """Whether there is something to read within that time; meanwhile the worker's memory is watched."""
+        deadline = time.monotonic() + seconds
+        while not _readable(self._channel.fileno(), max(0.0, min(_LOOK_SECONDS, deadline - time.monotonic()))):
+            if time.monotonic() >= deadline:
+                return False
+            self._look_at_memory()
+        return True
+
+    def _look_at_memory(self) -> None:
+        if self._most_bytes is None or not self._pid:
+            return
+        limit = self._most_bytes + self.lent_bytes
+        if (bytes_held := self._held(limit)) > limit:
+            self.kill()
+            raise WorkerTooLarge(bytes_held, limit)
+
+    def _held(self, limit: int) -> int:
+        """What the worker holds, with all it has started where a process namespace tells which those are."""
+        if not self._holder or self._poll_exit() is not None:
+            return held([self._pid], limit)
+        try:
+            return int(self._answer_of_holder(b"held %d" % limit))
+        except (OSError, ValueError):  # it ends with the worker
+            return 0
 
     def parse(self, raw: bytes, answer: str) -> Claim:
         """A claim from `raw` of the kind expected next; anything else ends the worker."""
@@ -220,11 +261,14 @@ class WorkerProcess:
         if not self._holder or self._poll_exit() is not None:
             return Running()
         try:
-            self._holder_control.send(order)
-            _readable(self._holder_control.fileno(), _SETUP_SECONDS)
-            return Running.decode(self._holder_control.recv(64))
+            return Running.decode(self._answer_of_holder(order))
         except (OSError, ValueError):  # it ends with the worker
             return Running()
+
+    def _answer_of_holder(self, order: bytes) -> bytes:
+        self._holder_control.send(order)
+        _readable(self._holder_control.fileno(), _SETUP_SECONDS)
+        return self._holder_control.recv(64)
 
     def alive(self) -> bool:
         """Whether it has not ended."""

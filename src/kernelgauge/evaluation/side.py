@@ -175,6 +175,8 @@ class Side:
         return region
 
     def _hand_over(self, name: str, region: Region, **fields: Any) -> None:
+        if self._device == "cpu":
+            self.process.lent_bytes += region.size
         messages, descriptors = tickets([region])
         self.ask(
             "attach",

@@ -52,7 +52,7 @@ def running() -> Running:
     if Path("/proc/self").readlink().name != str(os.getpid()):
         return Running()
     processes = awake = used_ns = 0
-    for pid in _others():
+    for pid in others():
         with contextlib.suppress(OSError):  # ended since
             # The clock knows only what was counted at the last tick or switch, so states are looked at first.
             awake += sum(state not in _STILL for state in _states(pid))
@@ -93,7 +93,8 @@ def ran_since(still: Running, look: Callable[[], Running]) -> str:
         time.sleep(_TICKS_SECONDS / 10)
 
 
-def _others() -> Iterator[int]:
+def others() -> Iterator[int]:
+    """Numbers of all other processes of this one's namespace."""
     for entry in os.listdir("/proc"):  # noqa: PTH208  # a path object per entry takes longer than all the rest
         if entry.isdigit() and int(entry) != os.getpid():
             yield int(entry)
@@ -106,7 +107,7 @@ def _await_cores() -> None:
     hypervisor takes the core away just in between, milliseconds are added afterwards. In which system call a stopped
     thread is, the kernel tells only once it is off its core. Where it does not tell us, nothing is waited for.
     """
-    for pid in _others():
+    for pid in others():
         with contextlib.suppress(OSError):  # ended since
             for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
                 with contextlib.suppress(OSError):  # ended since, or not for us to know

@@ -29,6 +29,7 @@ import torch
 
 from kernelgauge.evaluation import counted, examiner, isolation, oracle, stillness, view, worker
 from kernelgauge.evaluation.channel import receive, send
+from kernelgauge.evaluation.host_memory import held
 from kernelgauge.evaluation.isolation import Files
 from kernelgauge.evaluation.landlock import View
 
@@ -99,16 +100,20 @@ def _become(request: dict[str, Any], own_namespaces: bool, outer_walls: list[str
 def _hold_namespace(control: int) -> None:
     """First process of a namespace: reaps orphans, takes all with it when it ends.
 
-    On the order `stop` it stops all others; to that and to any other order it answers with a `stillness.Running`.
+    On the order `stop` it stops all others; to that and to `tell` it answers with a `stillness.Running`, to `held N`
+    with the bytes of memory that they hold; see `host_memory.held`.
     """
     isolation.die_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     os.closerange(0, control)
     os.closerange(control + 1, 1024)
     parent = socket.socket(fileno=control)
-    while order := parent.recv(16):
-        found = stillness.stop_others() if order == b"stop" else stillness.running()
-        parent.send(found.encode())
+    while order := parent.recv(32):
+        if order.startswith(b"held "):
+            parent.send(b"%d" % held(stillness.others(), int(order[5:])))
+        else:
+            found = stillness.stop_others() if order == b"stop" else stillness.running()
+            parent.send(found.encode())
     os._exit(0)
 
 

@@ -1,0 +1,109 @@
+"""What a worker holds of the machine's memory: shared mappings and other processes count, shared pages once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from kernelgauge.config import Limits
+from kernelgauge.evaluation.host_memory import held
+from kernelgauge.evaluation.launcher import memory_limit
+from kernelgauge.schema import Problem
+from kernelgauge.session import Session
+
+MEGABYTE = 2**20
+HOLDS = """
+import json, mmap, os, sys, time
+own = bytearray(b"x" * (100 * 2**20))
+shared = mmap.mmap(-1, 60 * 2**20)
+shared.write(b"x" * (60 * 2**20))
+children = []
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        shared[:] = shared[:]
+        time.sleep(60)
+        os._exit(0)
+    children.append(child)
+time.sleep(0.5)
+print(json.dumps([os.getpid(), *children]), flush=True)
+sys.stdin.read()
+for child in children:
+    os.kill(child, 9)
+"""
+
+
+def test_pages_that_several_processes_hold_count_once() -> None:
+    with subprocess.Popen([sys.executable, "-c", HOLDS], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdin is not None
+        pids = json.loads(process.stdout.readline())
+        quick, exact = held(pids, 2**50), held(pids, 0)
+        process.stdin.close()
+    assert quick > (4 * 100 + 2 * 60) * MEGABYTE
+    assert 160 * MEGABYTE < exact < 260 * MEGABYTE
+
+
+def test_a_process_that_has_ended_holds_nothing() -> None:
+    with subprocess.Popen(["true"]) as process:
+        pass
+    assert held([process.pid], 0) == 0
+
+
+HOARDS = """import mmap, os, signal, time
+import torch
+
+
+def hold_more():
+    more = bytearray({megabytes} << 20)
+    more[::4096] = b"x" * len(more[::4096])
+    time.sleep(60)
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        hoard = []
+        for _ in range({times}):
+            hoard.append(torch.frombuffer(mmap.mmap(-1, {megabytes} << 20), dtype=torch.uint8).fill_(1))
+        children = []
+        for _ in range({children}):
+            children.append(os.fork() or hold_more())
+        time.sleep(1 if children else 0)
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        return x * 2
+"""
+DOUBLE = """import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+def get_inputs():
+    return [torch.rand(8, 8)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize(
+    ("times", "children", "outcome"),
+    [(3, 0, "passed"), (12, 0, "out_of_memory"), (0, 3, "passed"), (0, 12, "out_of_memory")],
+)
+def test_what_a_candidate_shares_or_has_others_hold_is_limited(times: int, children: int, outcome: str) -> None:
+    """Two gigabytes are allowed, by 250 megabytes each: three fit, twelve do not."""
+    with Session(limits=Limits(memory_gb=2.0)) as session:
+        assert memory_limit(session.settings) == 2 * 2**30
+        source = HOARDS.format(megabytes=250, times=times, children=children)
+        problem = Problem(key="double", name="double", source=DOUBLE)
+        record = session.evaluate(problem, source, backend="torch", timed=False, protocol="v0.1")
+    assert record.outcome == outcome, record.reason
+    if outcome != "passed":
+        assert "of the machine's memory held, where 2.00 are allowed" in record.reason
