@@ -13,14 +13,16 @@ import pytest
 from factories import make_answer, make_candidate, make_environment, make_evaluation, make_header, make_run
 from rich.console import Console
 
+from kernelgauge.evaluation.specimens import specimens
 from kernelgauge.report import Scores, fast_p, score, score_run
 from kernelgauge.report.answers import by_point
 from kernelgauge.report.curves import curves
 from kernelgauge.report.effort import duration, effort, in_words
 from kernelgauge.report.estimators import from_to, geometric_mean, pass_at_k, wilson
-from kernelgauge.report.flow import STEPS, flow, refusals
+from kernelgauge.report.flow import STEPS, flow
 from kernelgauge.report.html import bar, write_html
 from kernelgauge.report.published import LEVELS, beside, published
+from kernelgauge.report.refusals import CLASSES, by_class, class_of
 from kernelgauge.report.terminal import show
 from kernelgauge.schema import Attempt, AttemptRecord, Evaluation, Generation, NoCandidate, Outcome, Spent
 from kernelgauge.store import Run
@@ -277,12 +279,16 @@ def test_every_outcome_ends_a_step() -> None:
 
 
 def test_refusals_are_told_by_class() -> None:
-    found = refusals({"torch_compile": 2, "late_output": 4, "input_mutated": 1, "no_own_kernel": 1})
-    assert found == {
-        "against the clock": {"late_output": 4},
-        "no kernel of its own": {"torch_compile": 2, "no_own_kernel": 1},
-        "against the rules of a call": {"input_mutated": 1},
-    }
+    found = by_class({"torch_compile": 2, "late_output": 4, "input_mutated": 1, "no_own_kernel": 1, "of_old": 1})
+    assert list(found) == ["timing", "rules", "correctness", "other"]
+    assert found["rules"] == {"torch_compile": 2, "no_own_kernel": 1}
+
+
+def test_every_rule_for_which_a_specimen_is_rejected_is_in_one_class() -> None:
+    rules = [rule for each in CLASSES.values() for rule in each]
+    assert len(set(rules)) == len(rules)
+    due = {specimen.rule for specimen in specimens() if specimen.rule}
+    assert due and {class_of(rule) for rule in due} == set(CLASSES)
 
 
 def test_effort_against_a_worked_example() -> None:

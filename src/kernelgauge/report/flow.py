@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import get_args
-
 from kernelgauge.report.scores import Group
-from kernelgauge.schema import KernelRule, Record
+from kernelgauge.schema import Record
 
 STEPS = {
     "answered": ("no_candidate",),
@@ -19,8 +16,6 @@ STEPS = {
 }
 """What is left after each step, and what is lost in it. A refused candidate is lost before it is built, by its text
 alone, or after it ran."""
-
-CLOCK_RULES = ("forged_time", "late_output", "ran_while_stopped", "work_after_the_clock", "faster_than_memory")
 
 
 class Loss(Record):
@@ -55,19 +50,3 @@ def flow(group: Group) -> tuple[Step, ...]:
         left -= sum(loss.candidates for loss in lost)
         steps.append(Step(name=name, left=left, lost=lost))
     return tuple(steps)
-
-
-def refusals(rules: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """Refused candidates by class of rule, then by rule: no kernel of its own, the clock, the protocol of a call."""
-    classes: dict[str, dict[str, int]] = {}
-    for rule, count in rules.items():
-        kernels = rule in get_args(KernelRule)
-        name = (
-            "no kernel of its own"
-            if kernels
-            else "against the clock"
-            if rule in CLOCK_RULES
-            else "against the rules of a call"
-        )
-        classes.setdefault(name, {})[rule] = count
-    return dict(sorted(classes.items(), key=lambda pair: -sum(pair[1].values())))

@@ -19,11 +19,12 @@ from kernelgauge.report.cutting import DETAILS
 from kernelgauge.report.effort import duration, together
 from kernelgauge.report.estimators import from_to
 from kernelgauge.report.fitting import AMOUNTS, Fit, SourceOf, histories_of, kinds_of, promising, sources_of
-from kernelgauge.report.flow import flow, refusals
+from kernelgauge.report.flow import flow
 from kernelgauge.report.packing import packed
 from kernelgauge.report.payload import payload
 from kernelgauge.report.profiles import Key, profiles
 from kernelgauge.report.published import CONDITIONS, LEVELS, beside
+from kernelgauge.report.refusals import by_class
 from kernelgauge.report.scores import THRESHOLDS, Group, Scores, score_run
 from kernelgauge.report.spending import in_words
 from kernelgauge.report.tables import Records
@@ -111,7 +112,7 @@ def render_html(
             groups=groups,
             bars={name: bar(group) for name, group in groups.items()},
             flow=flow(scores.overall),
-            refusals=refusals(scores.overall.rules),
+            refusals=by_class(scores.overall.rules),
             published=beside(scores),
             published_levels=LEVELS,
             labels=CONDITIONS,

@@ -12,6 +12,7 @@ from kernelgauge.report.answers import Answers, Success, by_interval, by_point, 
 from kernelgauge.report.effort import Effort, effort
 from kernelgauge.report.estimators import geometric_mean, pass_at_k, wilson
 from kernelgauge.report.rebased import STRONGEST, rebased
+from kernelgauge.report.refusals import by_class
 from kernelgauge.report.spending import Spending, spending
 from kernelgauge.report.suite import KnownWeak, tags_of, weakness_of
 from kernelgauge.report.tables import Records
@@ -46,6 +47,8 @@ class Refused(Record):
     """Wilson 95 % interval of `share`, over problems."""
     by_rule: dict[str, float]
     """The part of `share` that each rule has, the largest first."""
+    by_class: dict[str, float]
+    """The same by class of rule; see `report.refusals`."""
 
 
 class Group(Record):
@@ -265,12 +268,14 @@ def _refused(problems: Sequence[Answers], evaluations: Sequence[Evaluation]) -> 
         return sum(len(each) / a.samples for each, a in zip(broke, problems, strict=True) if a.samples)
 
     count = len(problems)
+    shares = {rule: total(rule) / count for rule in _counts(e.rule for e in evaluations if e.rule)}
     return Refused(
         samples=sum(e.rule is not None for e in evaluations),
         running=sum(e.rule is not None and "open" in e.seconds for e in evaluations),
         share=total(None) / count if count else None,
         interval=wilson(total(None), count),
-        by_rule={rule: total(rule) / count for rule in _counts(e.rule for e in evaluations if e.rule)},
+        by_rule=shares,
+        by_class={name: sum(rules.values()) for name, rules in by_class(shares).items()},
     )
 
 

@@ -14,6 +14,7 @@ from rich.text import Text
 from kernelgauge.report import effort, scores
 from kernelgauge.report.estimators import from_to
 from kernelgauge.report.rebased import STRONGEST
+from kernelgauge.report.refusals import by_class
 from kernelgauge.report.scores import THRESHOLDS, Scores
 from kernelgauge.report.spending import in_words
 
@@ -99,8 +100,10 @@ def _outcomes(found: Scores) -> Table:
     table.add_column("outcome")
     table.add_column("count", justify="right")
     table.add_column("rules")
-    rules = ", ".join(
-        f"{name} {count} ({_percent(group.refused.by_rule[name])} %)" for name, count in group.rules.items()
+    rules = "; ".join(
+        f"{kind} {_percent(group.refused.by_class[kind])} %: "
+        + ", ".join(f"{name} {count} ({_percent(group.refused.by_rule[name])} %)" for name, count in rules.items())
+        for kind, rules in by_class(group.rules).items()
     )
     for name, count in group.outcomes.items():
         detail = rules if name == "rejected" else ""
