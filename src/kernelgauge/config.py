@@ -269,7 +269,7 @@ class Limits(Record):
     load_seconds: float = 180.0
     call_seconds: float = 60.0
     memory_gb: float | None = None
-    """Memory of the machine that a worker and all it has started may hold; None: half of it."""
+    """Memory of the machine that a CPU worker and all it has started may hold; None: half of it."""
     file_gb: float = 2.0
     """Largest file a worker may write."""
     gpu_memory_gb: float | None = Field(default=None, gt=0)

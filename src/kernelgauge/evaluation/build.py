@@ -158,6 +158,7 @@ class Builder:
             writable=(order.staging, SHARED_MEMORY),  # compilers work side by side
             preload=backend.preload(order.candidate.source, order.device),
             visible=route.visible,
+            compiles=True,
         )
 
 

@@ -183,7 +183,7 @@ def fork_request(
         "preload": list(preload),
         "sealed": sealed,
         "writable": [str(path) for path in (*writable, *device_files(device))],
-        "memory_bytes": memory_limit(settings) if device == "cpu" and sealed else None,
+        "memory_bytes": memory_limit(settings, device) if device == "cpu" and sealed else None,
         "file_bytes": int(settings.limits.file_gb * 2**30),
         "environment": _environment(settings, device, scratch, environment),
     }
@@ -204,9 +204,9 @@ def device_files(device: str) -> list[Path]:
     return [*sorted(Path("/dev").glob("nvidia*")), Path("/proc/self")] if device.startswith("cuda") else []
 
 
-def memory_limit(settings: Settings) -> int:
-    """Bytes of the machine's memory that a worker may hold."""
-    if settings.limits.memory_gb is not None:
+def memory_limit(settings: Settings, device: str) -> int:
+    """Bytes of the machine's memory that a worker may hold; beside a GPU, and to compile, always half of it."""
+    if settings.limits.memory_gb is not None and device == "cpu":
         return int(settings.limits.memory_gb * 2**30)
     return memory_bytes() // 2
 

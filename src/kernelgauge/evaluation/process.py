@@ -92,6 +92,7 @@ class WorkerProcess:
         writable: folders it may write to beside its scratch.
         visible: folders it may read beside these, `given` and what `view` names.
         preload: modules the zygote imports before it forks; named by backends, never by candidates.
+        compiles: whether it starts compilers, which together take more memory than a worker.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class WorkerProcess:
         writable: tuple[Path, ...] = (),
         preload: tuple[str, ...] = (),
         visible: tuple[Path, ...] = (),
+        compiles: bool = False,
     ):
         self.scratch = zygote.scratch.make(role)
         self.given = zygote.scratch.make("given")
@@ -119,7 +121,8 @@ class WorkerProcess:
         self._pid = self._holder = 0
         self._killed = False
         self._frozen = False
-        self._most_bytes = memory_limit(zygote.settings) if sealed and role == "worker" else None
+        limit = memory_limit(zygote.settings, "" if compiles else device)
+        self._most_bytes = limit if sealed and role == "worker" else None
         self.lent_bytes = 0
         """The machine's memory that it has mapped and the parent owns: regions."""
         self.device_started = False
