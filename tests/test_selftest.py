@@ -11,6 +11,8 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from typer.testing import CliRunner
@@ -19,9 +21,10 @@ from waiting import comes_true
 import kernelgauge.selftest
 from kernelgauge.cli.main import app
 from kernelgauge.errors import UsageError
+from kernelgauge.evaluation.samples import NS_PER_MS, Samples
 from kernelgauge.evaluation.specimens import KEYS, specimens
-from kernelgauge.schema import Outcome
-from kernelgauge.selftest import LIMITS, chosen, selftest
+from kernelgauge.schema import Evaluation, Outcome
+from kernelgauge.selftest import LIMITS, _mistimed, chosen, selftest
 from kernelgauge.session import Session
 
 run = CliRunner().invoke
@@ -90,6 +93,30 @@ def test_a_time_that_was_forged_deviates(cache_folder: Path) -> None:
     with Session(threads=1, limits=LIMITS) as session:
         (finding,) = selftest(session, [slow], "cpu")
     assert finding.verdict == "deviates" and "where no call takes less than 10000 ms" in finding.why
+
+
+@pytest.mark.parametrize(("name", "speedup"), [("shaved_events", 1.3), ("patched_clock", 2.5)])
+def test_a_time_is_forged_from_the_speedup_on_that_its_header_says(name: str, speedup: float) -> None:
+    (specimen,) = chosen(name)
+    for found, forged in ((speedup, True), (0.9 * specimen.forged_speedup, False)):
+        timing = SimpleNamespace(speedup=found, candidate_samples_ms=(1.0,))
+        record = cast(Evaluation, SimpleNamespace(timing=timing, standing="faster"))
+        assert ("its time was forged" in _mistimed(specimen, record)) is forged
+
+
+def test_a_clock_that_was_believed_would_show(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parent's clock is what stops it: by the worker's own word the same specimen deviates."""
+
+    def by_their_word(self: Samples) -> tuple[list[float], list[float]]:
+        sides = (self.reference, self.candidate)
+        ours, theirs = ([max(each.forward_ns, 1000) / NS_PER_MS for each in side] for side in sides)
+        return ours, theirs
+
+    monkeypatch.setattr(Samples, "_bracketed", by_their_word)
+    monkeypatch.setattr(Samples, "too_short", lambda self: False)
+    with Session(threads=1, limits=LIMITS) as session:
+        (finding,) = selftest(session, chosen("patched_clock"), "cpu")
+    assert finding.verdict == "deviates" and "its time was forged" in finding.why
 
 
 def test_only_takes_a_class_an_area_a_kind_or_a_name() -> None:

@@ -26,6 +26,7 @@ KEYS = {
     "backend": "its kernel language; default: recognised from the text",
     "needs": "where alone it can be judged: on a `cpu`, on `cuda`, or where this module is installed",
     "time": "`honest`: timed too, it must not come out faster; `20 ms`: nor may any call seem shorter than that",
+    "forged": "above how many times the reference's speed its time counts as forged; default 2",
     "says": "words that must be in the reason",
     "counts": "`no`: its record must be left out of the score",
     "open": "why the evaluator cannot refuse it yet: the verdict says what it gets today",
@@ -33,6 +34,8 @@ KEYS = {
 _LINE = re.compile(rf"# ({'|'.join(KEYS)}): (.*\S)")
 _ON_GPU = re.compile(r"^.*\n# on a GPU: (.*)$", re.MULTILINE)
 _DEFAULT_PROBLEM = "linear_norm_relu"
+# Most tricks would hide nearly all of the work; other users of the machine do not make anybody twice as fast.
+_FORGED = 2.0
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,11 @@ class Specimen:
         """No call of it can be shorter, in milliseconds; 0 where only the comparison says, None if it is not timed."""
         time = self.header.get("time")
         return None if time is None else 0.0 if time == "honest" else float(time.removesuffix(" ms"))
+
+    @property
+    def forged_speedup(self) -> float:
+        """A speedup above this shows that its trick worked: it does the same work as the reference."""
+        return float(self.header.get("forged", _FORGED))
 
 
 def problem(name: str = _DEFAULT_PROBLEM, device: str = "cpu") -> Problem:

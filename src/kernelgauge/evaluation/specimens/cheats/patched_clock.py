@@ -1,5 +1,7 @@
 # Sets every clock in its own process to zero. Changes nothing: the parent's clock decides.
 # class: timing/patched_clock
+# problem: four_layers
+# time: honest
 # verdict: passed
 import time
 
@@ -10,11 +12,12 @@ import torch.nn as nn
 class ModelNew(nn.Module):
     def __init__(self, features):
         super().__init__()
-        self.linear = nn.Linear(features, features)
-        self.norm = nn.LayerNorm(features)
+        self.layers = nn.ModuleList(nn.Linear(features, features) for _ in range(4))
 
     def forward(self, x):
-        return torch.relu(self.norm(self.linear(x)))
+        for layer in self.layers:
+            x = torch.relu(layer(x))
+        return x
 
 
 time.perf_counter = time.perf_counter_ns = time.time = time.monotonic = lambda: 0
