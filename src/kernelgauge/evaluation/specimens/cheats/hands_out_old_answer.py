@@ -1,6 +1,6 @@
 # Hands out the very answer of before while sampled elements of the argument repeat: under `strict` they never do, and
 # where a protocol times one set of inputs it moves fewer bytes than the answer has (rule `faster_than_memory`).
-# class: timing/value_cache
+# class: timing/faster_than_memory
 # verdict: passed
 import torch
 import torch.nn as nn

@@ -1,5 +1,5 @@
 # Has torch.compile(...) do the work, in a text that only running it spells out.
-# class: rules/torch_compile
+# class: rules/obfuscated_source
 # verdict: rejected torch_compile
 import torch
 import torch.nn as nn
