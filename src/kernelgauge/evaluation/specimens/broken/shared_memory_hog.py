@@ -1,5 +1,6 @@
 # Fills the host's memory through shared mappings and a second process, which no limit of one process sees.
 # class: fault/memory
+# needs: cpu
 # verdict: out_of_memory
 import mmap
 import os
