@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import math
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from factories import make_answer, make_candidate, make_environment, make_evaluation, make_header, make_run
 from rich.console import Console
 
+from kernelgauge.evaluation import failures
 from kernelgauge.evaluation.specimens import specimens
 from kernelgauge.report import Scores, fast_p, score, score_run
 from kernelgauge.report.answers import by_point
@@ -24,7 +27,16 @@ from kernelgauge.report.html import bar, write_html
 from kernelgauge.report.published import LEVELS, beside, published
 from kernelgauge.report.refusals import CLASSES, by_class, class_of
 from kernelgauge.report.terminal import show
-from kernelgauge.schema import Attempt, AttemptRecord, Evaluation, Generation, NoCandidate, Outcome, Spent
+from kernelgauge.schema import (
+    Attempt,
+    AttemptRecord,
+    Evaluation,
+    Generation,
+    KernelRule,
+    NoCandidate,
+    Outcome,
+    Spent,
+)
 from kernelgauge.store import Run
 
 FIVE = [
@@ -289,6 +301,67 @@ def test_every_rule_for_which_a_specimen_is_rejected_is_in_one_class() -> None:
     assert len(set(rules)) == len(rules)
     due = {specimen.rule for specimen in specimens() if specimen.rule}
     assert due and {class_of(rule) for rule in due} == set(CLASSES)
+
+
+def test_every_rule_that_a_record_can_name_is_in_one_class() -> None:
+    """Those of the schema, and those that the evaluator rejects for in its own words."""
+    calls = [
+        node
+        for path in Path(failures.__file__).parent.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node).startswith("Failure(Outcome.REJECTED")
+    ]
+    named = {call.args[2].value for call in calls if isinstance(call.args[2], ast.Constant)}
+    assert len(named) >= 9
+    assert named | set(get_args(KernelRule)) == {rule for each in CLASSES.values() for rule in each}
+
+
+def test_the_classes_are_those_of_the_threat_model() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "threat-model.md").read_text(encoding="utf-8")
+    headings = {line[3:].lower() for line in text.splitlines() if line.startswith("## ")}
+    assert set(CLASSES) <= headings
+
+
+REFUSED = [
+    make_evaluation("1/1", 2.5),
+    make_evaluation("1/2", outcome="rejected", rule="torch_compile"),
+    make_evaluation("1/2", outcome="rejected", rule="no_own_kernel", sample=1),
+    make_evaluation("1/3", outcome="rejected", rule="late_output"),
+    make_evaluation("1/3", 1.5, sample=1),
+    make_evaluation("2/1", outcome="wrong_value"),
+]
+"""Of four problems one is refused wholly and one by half; of the two samples of the latter one passes."""
+
+
+def test_classes_have_the_denominator_of_the_total_and_of_fast_p() -> None:
+    found = score(REFUSED)
+    refused = found.overall.refused
+    assert (refused.share, refused.samples) == (pytest.approx(1.5 / 4), 3)
+    assert refused.by_class == {"rules": pytest.approx(1 / 4), "timing": pytest.approx(0.5 / 4)}
+    assert refused.samples_by_class == {"rules": 2, "timing": 1}
+    assert sum(refused.by_class.values()) == pytest.approx(refused.share)
+    assert found.levels["1"].refused.by_class == {"rules": pytest.approx(1 / 3), "timing": pytest.approx(0.5 / 3)}
+    assert json.loads(found.model_dump_json())["levels"]["2"]["refused"]["samples_by_class"] == {}
+
+
+def test_terminal_and_page_have_a_share_and_a_number_for_each_class(tmp_path: Path) -> None:
+    lines = [line.split() for line in shown(score(REFUSED)).splitlines()]
+    first = lines.index(["level", "rules", "timing", "refused"])
+    assert lines[first + 2 : first + 5] == [
+        ["1", "33.3", "(2)", "16.7", "(1)", "50.0", "(3)"],
+        ["2", "0.0", "(0)", "0.0", "(0)", "0.0", "(0)"],
+        ["all", "25.0", "(2)", "12.5", "(1)", "37.5", "(3)"],
+    ]
+    assert "by class of the rule" not in shown(score(FIVE[:3]))
+    with Run.create(tmp_path / "run", make_header(problems=("1/1", "1/2"))) as run:
+        run.append(*make_answer("1/1", outcome="rejected", rule="torch_compile"))
+        run.append(*make_answer("1/2"))
+    write_html(Run.read(run.path), tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    (table,) = re.findall(r'<table class="figures" id="refused">.*?</table>', page, re.DOTALL)
+    assert re.findall(r"<th scope=.col.>(\w+)", table) == ["Level", "rules", "refused"]
+    assert re.findall(r"<td>([\d.]+)<small>(\d+)", table) == [("50.0", "1")] * 4
+    assert "refused: rules 1 (50.0&nbsp;%)" in page
 
 
 def test_effort_against_a_worked_example() -> None:

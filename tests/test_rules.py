@@ -161,11 +161,14 @@ def test_reports_show_refusals_beside_fast_p() -> None:
     assert (refused.samples, refused.share) == (2, 0.5)
     assert refused.by_rule == {"torch_fallback": 0.25, "output_reused": 0.25}
     assert refused.by_class == {"rules": 0.25, "correctness": 0.25}
+    assert refused.samples_by_class == {"rules": 1, "correctness": 1}
     assert found.levels["2"].refused.share == 0
     assert found.overall.review == {"torch_fallback": 1}
     assert json.loads(found.model_dump_json())["overall"]["refused"]["share"] == 0.5
     printed = as_text(found)
-    assert "refused" in printed and "rules 25.0 %: torch_fallback 1 (25.0 %)" in printed and "to review" in printed
+    assert (
+        "refused" in printed and "rules 1 (25.0 %): torch_fallback 1 (25.0 %)" in printed and "to review" in printed
+    )
     mixed = score([make_evaluation("1/1", rules="default"), make_evaluation("1/2", rules="any")])
     assert any("mix rules" in warning for warning in mixed.warnings)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -12,7 +12,7 @@ from kernelgauge.report.answers import Answers, Success, by_interval, by_point, 
 from kernelgauge.report.effort import Effort, effort
 from kernelgauge.report.estimators import geometric_mean, pass_at_k, wilson
 from kernelgauge.report.rebased import STRONGEST, rebased
-from kernelgauge.report.refusals import by_class
+from kernelgauge.report.refusals import Figure, by_class
 from kernelgauge.report.spending import Spending, spending
 from kernelgauge.report.suite import KnownWeak, tags_of, weakness_of
 from kernelgauge.report.tables import Records
@@ -49,6 +49,8 @@ class Refused(Record):
     """The part of `share` that each rule has, the largest first."""
     by_class: dict[str, float]
     """The same by class of rule; see `report.refusals`."""
+    samples_by_class: dict[str, int]
+    """The part of `samples` that each class has."""
 
 
 class Group(Record):
@@ -268,15 +270,21 @@ def _refused(problems: Sequence[Answers], evaluations: Sequence[Evaluation]) -> 
         return sum(len(each) / a.samples for each, a in zip(broke, problems, strict=True) if a.samples)
 
     count = len(problems)
-    shares = {rule: total(rule) / count for rule in _counts(e.rule for e in evaluations if e.rule)}
+    counts = _counts(e.rule for e in evaluations if e.rule)
+    shares = {rule: total(rule) / count for rule in counts}
     return Refused(
         samples=sum(e.rule is not None for e in evaluations),
         running=sum(e.rule is not None and "open" in e.seconds for e in evaluations),
         share=total(None) / count if count else None,
         interval=wilson(total(None), count),
         by_rule=shares,
-        by_class={name: sum(rules.values()) for name, rules in by_class(shares).items()},
+        by_class=_sums(shares),
+        samples_by_class=_sums(counts),
     )
+
+
+def _sums(rules: Mapping[str, Figure]) -> dict[str, Figure]:
+    return {name: sum(each.values()) for name, each in by_class(rules).items()}
 
 
 def _shares(problems: Sequence[Answers], rule: Success) -> dict[str, float | None]:

@@ -33,7 +33,7 @@ def show(found: Scores, console: Console | None = None) -> None:
 def render(found: Scores) -> RenderableType:
     """The scores as something rich can print."""
     groups = [*found.levels.items(), ("all", found.overall)]
-    parts: list[RenderableType] = [_title(found), _fast_p(groups), _speeds(groups)]
+    parts: list[RenderableType] = [_title(found), _fast_p(groups), *_refused(groups), _speeds(groups)]
     if against := found.against:
         name = "the fastest mode of PyTorch" if against.baseline == STRONGEST else against.baseline
         groups = [*against.levels.items(), ("all", against.overall)]
@@ -77,6 +77,29 @@ def _fast_p(groups: Groups, over: str = "") -> Table:
     return table
 
 
+def _refused(groups: Groups) -> list[Table]:
+    """A table of the classes, if anything was refused: the column of `_fast_p`, taken apart."""
+    classes = list(groups[-1][1].refused.by_class)
+    if not classes:
+        return []
+    table = Table(
+        title="refused, by class of the rule",
+        caption="in percent, weighed as fast_p is, with the number of candidates",
+        title_justify="left",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
+    table.add_column("level")
+    for name in (*classes, "refused"):
+        table.add_column(name, justify="right")
+    for label, group in groups:
+        refused, none = group.refused, 0.0 if group.problems else None
+        cells = [(refused.by_class.get(name, none), refused.samples_by_class.get(name, 0)) for name in classes]
+        cells.append((refused.share, refused.samples))
+        table.add_row(label, *(f"{_percent(share)} [dim]({count})[/dim]" for share, count in cells))
+    return [table]
+
+
 def _speeds(groups: Groups, over: str = "") -> Table:
     table = Table(title=f"speed of correct candidates{over}", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("level")
@@ -101,7 +124,7 @@ def _outcomes(found: Scores) -> Table:
     table.add_column("count", justify="right")
     table.add_column("rules")
     rules = "; ".join(
-        f"{kind} {_percent(group.refused.by_class[kind])} %: "
+        f"{kind} {group.refused.samples_by_class[kind]} ({_percent(group.refused.by_class[kind])} %): "
         + ", ".join(f"{name} {count} ({_percent(group.refused.by_rule[name])} %)" for name, count in rules.items())
         for kind, rules in by_class(group.rules).items()
     )
