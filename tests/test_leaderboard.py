@@ -278,6 +278,26 @@ def test_a_problem_without_an_answer_counts_as_not_solved() -> None:
     assert level2 == {"ann": 1, "bob": 1}
 
 
+def test_the_share_refused_stands_beside_the_share_faster() -> None:
+    """Of the same problems: the fourth, which ann has no answer to, is in both."""
+    entries = (
+        an_entry("1/1", 2.0),
+        an_entry("1/2", outcome="rejected", rule="torch_compile"),
+        an_entry("1/3", outcome="rejected", rule="late_output", sample=0),
+        an_entry("1/3", 2.0, sample=1),
+        *(an_entry(f"1/{n}", 2.0, "bob") for n in range(1, 5)),
+    )
+    site = Site([Published("a run", entries, ())])
+    for path in ("index.html", f"{site.boards[0].setting.slug}/index.html"):
+        table = (site.page(path) or b"").decode().split("<table")[1].split("</table>")[0]
+        headings = [re.sub(r"<.*?>|&nbsp;", "", cell) for cell in re.findall(r"<th scope=.col.*?</th>", table)]
+        place = headings.index("refused%")
+        assert headings[place - 1] == "correct%"
+        rows = [re.findall(r"<t[dh].*?>(.*?)</t[dh]>", row, re.DOTALL) for row in table.split("<tr>")[2:]]
+        assert [(row[1], row[place]) for row in rows] == [("bob", "0.0"), ("ann", "37.5")]
+        assert [len(row) for row in rows] == [len(headings)] * 2
+
+
 def test_weak_problems_are_in_no_standing_and_stay_on_the_board() -> None:
     board = one_board(an_entry("1/1", 2.0), an_entry("1/2", 9.0, trivial=("zeros",)), an_entry("1/1", 1.5, "bob"))
     assert [row.group.problems for row in board.standings["all"]] == [1, 1]
