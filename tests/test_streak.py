@@ -57,6 +57,17 @@ SKIPS = (
 OTHER_SHAPE = SKIPS.replace(
     "return self.old\n        self.place", "return self.old[0][:1], self.old[1]\n        self.place"
 )
+# There it works in place, too.
+IN_PLACE = SAME.replace(
+    "        noise =",
+    "        elsewhere = getattr(self, 'place', x.data_ptr()) != x.data_ptr()\n"
+    "        self.place = getattr(self, 'place', x.data_ptr())\n        noise =",
+).replace("return torch.relu(x) * scale + noise, x.sum()", "total = x.sum()\n        return WORK + noise, total")
+IN_PLACE = IN_PLACE.replace("WORK", "(x.sub_(0.5).relu_() if elsewhere else torch.relu(x - 0.5)) * scale")
+SHIFTED = PROBLEM.replace("relu(x)", "relu(x - 0.5)")
+WRITES_TOO = SHIFTED.replace("        noise =", "        total = x.sum()\n        noise =").replace(
+    "torch.relu(x - 0.5) * scale + noise, x.sum()", "x.sub_(0.5).relu_() * scale + noise, total"
+)
 
 
 @contextlib.contextmanager
@@ -100,6 +111,17 @@ def test_what_is_wrong_only_in_a_row_is_refused(session: Session, source: str, d
     with streak(session, source) as made, pytest.raises(Failure) as refused:
         made.take(verified(made))
     assert refused.value.outcome is due
+
+
+def test_inputs_changed_only_in_a_row_are_refused(session: Session) -> None:
+    with streak(session, IN_PLACE, SHIFTED) as made, pytest.raises(Failure) as refused:
+        made.take(verified(made))
+    assert (refused.value.outcome, refused.value.rule) == (Outcome.REJECTED, "input_mutated")
+
+
+def test_where_the_reference_changes_its_inputs_a_candidate_may(session: Session) -> None:
+    with streak(session, IN_PLACE, WRITES_TOO) as made:
+        made.take(verified(made))
 
 
 def test_a_problem_whose_numbers_change_from_draw_to_draw_has_no_row(session: Session) -> None:

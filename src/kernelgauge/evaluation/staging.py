@@ -9,7 +9,7 @@ import torch
 
 from kernelgauge.errors import OutOfDeviceMemory
 from kernelgauge.evaluation.channel import TensorSpec
-from kernelgauge.evaluation.regions import Region, create, size_of
+from kernelgauge.evaluation.regions import Region, as_words, create, size_of
 from kernelgauge.hardware import device_index
 
 
@@ -82,7 +82,7 @@ class Staging:
         """Whether the inputs still are what was staged."""
         assert self.inputs is not None
         size = min(self.inputs.size, master.size)
-        return torch.equal(_words(self.inputs.bytes[:size]), _words(master.bytes[:size]))
+        return torch.equal(as_words(self.inputs.bytes[:size]), as_words(master.bytes[:size]))
 
     def wait(self) -> None:
         """Wait until the device has done what the parent asked of it."""
@@ -110,8 +110,3 @@ class Staging:
         self.inputs = self.outputs = None
         self._further.clear()
         self.let_go()
-
-
-def _words(content: torch.Tensor) -> torch.Tensor:
-    """Bytes eight at a time where their number allows: a GPU compares element by element."""
-    return content.view(torch.int64) if content.numel() % 8 == 0 else content

@@ -8,7 +8,7 @@ all. A call by itself may take longer, though: whoever computes several at once 
 computes the same row, so what both take is a second word on the ratio, in which no worker has a say.
 
 What messages and copies cost is what a streak of the reference's worker takes in which nothing is computed, before
-the candidate's has heard of any. Outputs are compared like those of timed calls.
+the candidate's has heard of any. Inputs and outputs are compared like those of timed calls.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from typing import Any
 
 import torch
 
+from kernelgauge.evaluation import judge
 from kernelgauge.evaluation.channel import TensorSpec
 from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end
 from kernelgauge.evaluation.process import WORKER_FAILURES
 from kernelgauge.evaluation.reference import Reference
-from kernelgauge.evaluation.regions import aligned, size_of, views
+from kernelgauge.evaluation.regions import aligned, as_words, size_of, views
 from kernelgauge.evaluation.side import Side
 from kernelgauge.hardware import device_index
 from kernelgauge.schema import Outcome
@@ -77,7 +78,7 @@ class _Room:
         side.ask("stage_streak", side.limits.call_seconds, "staged", calls=calls, expected=due)
         side.process.freeze()
         for call, content in enumerate(inputs):
-            self._inputs.bytes[call * self._in_bytes :][: content.numel()].copy_(content)
+            self._input(call, content).copy_(content)
         self._outputs.bytes.view(torch.int64).fill_(secrets.randbits(62))
         side.staging.wait()
         side.check_still()
@@ -111,6 +112,13 @@ class _Room:
     def answers(self, call: int) -> list[torch.Tensor]:
         """What the worker has answered to that call."""
         return views(self._kept, self._specs(call))
+
+    def kept(self, call: int, content: torch.Tensor) -> bool:
+        """Whether the inputs of that call still are what was staged."""
+        return torch.equal(as_words(self._input(call, content)), as_words(content))
+
+    def _input(self, call: int, content: torch.Tensor) -> torch.Tensor:
+        return self._inputs.bytes[call * self._in_bytes :][: content.numel()]
 
     def _specs(self, call: int) -> list[TensorSpec]:
         shift = call * self._out_bytes
@@ -155,7 +163,7 @@ class Streak:
             verified: is given each call's answers while `reference` holds the inputs of that call.
 
         Raises:
-            Failure: a call of the candidate's went wrong, or its answer was.
+            Failure: a call of the candidate's went wrong, its answer was, or it changed its inputs.
             torch.OutOfMemoryError, ReferenceTooLarge: there is not the memory to judge that.
         """
         own, other = self._own, self._other
@@ -167,8 +175,10 @@ class Streak:
         taken = other.run()
         other.side.check_still()
         for call in range(self.calls):
-            self.reference.recall(self._inputs[call], self._seeds[call])
-            verified(other.answers(call), own.answers(call), f"call {call + 1} of a row")
+            where, inputs = f"call {call + 1} of a row", self._inputs[call]
+            judge.inputs_kept(other.kept(call, inputs) or not own.kept(call, inputs), where)
+            self.reference.recall(inputs, self._seeds[call])
+            verified(other.answers(call), own.answers(call), where)
         return own_taken, taken
 
     def _draw(self) -> None:
