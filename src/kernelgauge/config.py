@@ -272,6 +272,8 @@ class Limits(Record):
     """Memory of the machine that a CPU worker and all it has started may hold; None: half of it."""
     file_gb: float = 2.0
     """Largest file a worker may write."""
+    disk_gb: float = 8.0
+    """What a worker and all it has started may hold on disk in all."""
     gpu_memory_gb: float | None = Field(default=None, gt=0)
     """Memory of the GPU for everything that judges one candidate together; None: all that the device has."""
 

@@ -14,9 +14,10 @@ from pathlib import Path
 from kernelgauge.backends.base import search_path
 from kernelgauge.backends.cuda import cuda_home
 from kernelgauge.errors import MachineError
+from kernelgauge.evaluation.endings import WORKER_FAILURES
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.launcher import Zygote, worker_device
-from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
+from kernelgauge.evaluation.process import WorkerProcess
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.side import Side, Source
 from kernelgauge.schema import Counters

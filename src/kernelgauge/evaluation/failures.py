@@ -7,7 +7,7 @@ import signal
 
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.channel import Claim
-from kernelgauge.evaluation.process import ChannelClosed, WorkerEnded, WorkerTimedOut, WorkerTooLarge
+from kernelgauge.evaluation.endings import ChannelClosed, DiskFilled, WorkerEnded, WorkerTimedOut, WorkerTooLarge
 from kernelgauge.evaluation.worker import COMPILER_ERROR
 from kernelgauge.schema import Outcome
 
@@ -73,6 +73,8 @@ def explain_end(stage: str, seconds: float, error: Exception, log: str) -> Failu
         return Failure(Outcome.TIMED_OUT, f"{stage}: no answer within {seconds:g} s")
     if isinstance(error, WorkerTooLarge):
         return Failure(Outcome.OUT_OF_MEMORY, f"{stage}: {error}")
+    if isinstance(error, DiskFilled):
+        return Failure(Outcome.RUNTIME_ERROR, f"{stage}: {error}")
     if isinstance(error, WorkerEnded):
         return _ended(stage, error.status, log)
     return Failure(Outcome.REJECTED, f"{stage}: forged message: {error}", "forged_message")

@@ -15,8 +15,19 @@ from typing import Any
 
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.channel import LARGEST_MESSAGE, Claim, parse_claim, send
+from kernelgauge.evaluation.endings import (
+    WORKER_FAILURES,
+    ChannelClosed,
+    DiskFilled,
+    ProtocolBroken,
+    WorkerEnded,
+    WorkerTimedOut,
+    WorkerTooLarge,
+)
 from kernelgauge.evaluation.handover import readable
+from kernelgauge.evaluation.host_disk import stored
 from kernelgauge.evaluation.host_memory import held
+from kernelgauge.evaluation.isolation import SHARED_MEMORY
 from kernelgauge.evaluation.launcher import Role, Zygote, fork_request, memory_limit
 from kernelgauge.evaluation.scratch import delete
 from kernelgauge.evaluation.stillness import Running, ran_since
@@ -25,39 +36,8 @@ _SETUP_SECONDS = 60.0
 _LOG_BYTES = 32 * 1024
 # As long as a core is not needed elsewhere: longer calls are not hurt by the time it takes to be woken.
 _SPIN_SECONDS = 0.02
-# How often the parent looks how much memory a worker holds while it waits for it.
+# How often the parent looks how much a worker holds while it waits for it.
 _LOOK_SECONDS = 0.25
-
-
-class WorkerEnded(Exception):
-    """The worker ended before it answered; `status` as in `os.waitstatus_to_exitcode` (negative: a signal)."""
-
-    def __init__(self, status: int):
-        super().__init__(f"worker ended with status {status}")
-        self.status = status
-
-
-class WorkerTimedOut(Exception):
-    """The worker did not answer in time and was killed."""
-
-
-class ChannelClosed(Exception):
-    """The worker is alive but has closed its channel; it was killed."""
-
-
-class ProtocolBroken(Exception):
-    """The worker sent something that is not a well-formed claim of the expected kind, and was killed."""
-
-
-class WorkerTooLarge(Exception):
-    """The worker and what it has started held more of the machine's memory than they may, and were killed."""
-
-    def __init__(self, held: int, limit: int):
-        super().__init__(f"{held / 2**30:.2f} GB of the machine's memory held, where {limit / 2**30:.2f} are allowed")
-
-
-WORKER_FAILURES = (WorkerEnded, WorkerTimedOut, ChannelClosed, ProtocolBroken, WorkerTooLarge)
-"""Every way in which a worker can fail to answer."""
 
 
 def _readable(descriptor: int, seconds: float) -> bool:
@@ -122,7 +102,10 @@ class WorkerProcess:
         self._killed = False
         self._frozen = False
         limit = memory_limit(zygote.settings, "" if compiles else device)
-        self._most_bytes = limit if sealed and role == "worker" else None
+        self._limited = sealed and role == "worker"
+        self._most_bytes, self._most_stored = limit, int(zygote.settings.limits.disk_gb * 2**30)
+        self._folders = [self.scratch, *(folder for folder in writable if folder != SHARED_MEMORY)]
+        self._disk_seen = -_LOOK_SECONDS
         self.lent_bytes = 0
         """The machine's memory that it has mapped and the parent owns: regions."""
         self.device_started = False
@@ -161,11 +144,11 @@ class WorkerProcess:
         """Send one command and wait for its answer; `failed` is an answer too.
 
         Raises:
-            WorkerEnded, WorkerTimedOut, ChannelClosed, ProtocolBroken, WorkerTooLarge: see there.
+            WorkerEnded, WorkerTimedOut, ChannelClosed, ProtocolBroken, WorkerTooLarge, DiskFilled: see there.
         """
         self.tell(do, descriptors, **fields)
         claim = self.receive(answer, seconds)
-        self._look_at_memory()
+        self._look_at_holdings()
         return claim
 
     def tell(self, do: str, descriptors: list[int] | None = None, **fields: Any) -> None:
@@ -193,28 +176,34 @@ class WorkerProcess:
         return raw
 
     def _await_message(self, seconds: float) -> bool:
-        """Whether there is something to read within that time; meanwhile the worker's memory is watched."""
+        """Whether there is something to read within that time; meanwhile what the worker holds is watched."""
         deadline = time.monotonic() + seconds
         while not _readable(self._channel.fileno(), max(0.0, min(_LOOK_SECONDS, deadline - time.monotonic()))):
             if time.monotonic() >= deadline:
                 return False
-            self._look_at_memory()
+            self._look_at_holdings()
         return True
 
-    def _look_at_memory(self) -> None:
-        if self._most_bytes is None or not self._pid:
+    def _look_at_holdings(self) -> None:
+        if not self._limited or not self._pid:
             return
         limit = self._most_bytes + self.lent_bytes
-        if (bytes_held := self._held(limit)) > limit:
+        if (found := self._holdings(b"held", limit)) > limit:
             self.kill()
-            raise WorkerTooLarge(bytes_held, limit)
+            raise WorkerTooLarge(found, limit)
+        if time.monotonic() - self._disk_seen >= _LOOK_SECONDS:
+            if self._holdings(b"stored", self._most_stored) > self._most_stored:
+                self.kill()
+                raise DiskFilled(self._most_stored)
+            self._disk_seen = time.monotonic()
 
-    def _held(self, limit: int) -> int:
+    def _holdings(self, what: bytes, limit: int) -> int:
         """What the worker holds, with all it has started where a process namespace tells which those are."""
         if not self._holder or self._poll_exit() is not None:
-            return held([self._pid], limit)
+            own = [self._pid]
+            return held(own, limit) if what == b"held" else stored(own, limit, self._folders)
         try:
-            return int(self._answer_of_holder(b"held %d" % limit))
+            return int(self._answer_of_holder(b"%s %d" % (what, limit)))
         except (OSError, ValueError):  # it ends with the worker
             return 0
 

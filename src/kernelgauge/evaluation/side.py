@@ -18,10 +18,11 @@ from kernelgauge.config import MathMode
 from kernelgauge.errors import MachineError, OutOfDeviceMemory
 from kernelgauge.evaluation.build_files import Unfit, copy_build
 from kernelgauge.evaluation.channel import MOST_SAMPLES, Claim, TensorSpec
+from kernelgauge.evaluation.endings import WORKER_FAILURES
 from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end
 from kernelgauge.evaluation.handover import Glimpse, glimpse
 from kernelgauge.evaluation.launcher import Zygote, worker_device
-from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
+from kernelgauge.evaluation.process import WorkerProcess
 from kernelgauge.evaluation.regions import Region, tickets
 from kernelgauge.evaluation.spares import Spares, await_device, kind_of
 from kernelgauge.evaluation.staging import Staging

@@ -17,9 +17,10 @@ from typing import NamedTuple
 import torch
 
 from kernelgauge.errors import MachineError, OutOfDeviceMemory
+from kernelgauge.evaluation.endings import WORKER_FAILURES
 from kernelgauge.evaluation.failures import last_line
 from kernelgauge.evaluation.launcher import Role, Zygote, worker_device
-from kernelgauge.evaluation.process import WORKER_FAILURES, WorkerProcess
+from kernelgauge.evaluation.process import WorkerProcess
 from kernelgauge.hardware import device_index
 from kernelgauge.timing.cores import leave_launch_cores
 

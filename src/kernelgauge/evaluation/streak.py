@@ -22,8 +22,8 @@ import torch
 
 from kernelgauge.evaluation import judge
 from kernelgauge.evaluation.channel import TensorSpec
+from kernelgauge.evaluation.endings import WORKER_FAILURES
 from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end
-from kernelgauge.evaluation.process import WORKER_FAILURES
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.regions import aligned, as_words, size_of, views
 from kernelgauge.evaluation.side import Side

@@ -9,16 +9,10 @@ from typing import Any, TypeVar
 
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation.channel import Claim
+from kernelgauge.evaluation.endings import WORKER_FAILURES, ChannelClosed, ProtocolBroken, WorkerEnded, WorkerTimedOut
 from kernelgauge.evaluation.failures import last_line
 from kernelgauge.evaluation.launcher import hub_cache
-from kernelgauge.evaluation.process import (
-    WORKER_FAILURES,
-    ChannelClosed,
-    ProtocolBroken,
-    WorkerEnded,
-    WorkerProcess,
-    WorkerTimedOut,
-)
+from kernelgauge.evaluation.process import WorkerProcess
 from kernelgauge.schema import Problem
 
 T = TypeVar("T")

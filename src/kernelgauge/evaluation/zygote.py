@@ -29,6 +29,7 @@ import torch
 
 from kernelgauge.evaluation import counted, examiner, isolation, oracle, stillness, view, worker
 from kernelgauge.evaluation.channel import receive, send
+from kernelgauge.evaluation.host_disk import stored
 from kernelgauge.evaluation.host_memory import held
 from kernelgauge.evaluation.isolation import Files
 from kernelgauge.evaluation.landlock import View
@@ -97,11 +98,12 @@ def _become(request: dict[str, Any], own_namespaces: bool, outer_walls: list[str
     os._exit(0)
 
 
-def _hold_namespace(control: int) -> None:
+def _hold_namespace(control: int, folders: list[Path]) -> None:
     """First process of a namespace: reaps orphans, takes all with it when it ends.
 
     On the order `stop` it stops all others; to that and to `tell` it answers with a `stillness.Running`, to `held N`
-    with the bytes of memory that they hold; see `host_memory.held`.
+    and `stored N` with the bytes of memory and, in these folders, of disk that they hold; see `host_memory.held` and
+    `host_disk.stored`.
     """
     isolation.die_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -111,6 +113,8 @@ def _hold_namespace(control: int) -> None:
     while order := parent.recv(32):
         if order.startswith(b"held "):
             parent.send(b"%d" % held(stillness.others(), int(order[5:])))
+        elif order.startswith(b"stored "):
+            parent.send(b"%d" % stored(stillness.others(), int(order[7:]), folders))
         else:
             found = stillness.stop_others() if order == b"stop" else stillness.running()
             parent.send(found.encode())
@@ -130,7 +134,7 @@ def _keep(request: dict[str, Any], channel_fd: int, status_fd: int, log: int, co
         isolation.raise_loopback()
     holder = os.fork() if walls else 0
     if walls and holder == 0:
-        _hold_namespace(control)
+        _hold_namespace(control, _files(request).folders)
     os.close(control)
     pid = os.fork()
     if pid == 0:
