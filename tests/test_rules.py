@@ -56,6 +56,9 @@ INSIDE = {"reached": {PLACE: "forward"}, "inside": {PLACE: ("aten::relu",)}}
 # The lead, what was seen, the rule set, and what comes of it: `refuse`, `review` or nothing.
 CASES = [
     (lead("imports_evaluator", certain=True), None, "default", "refuse"),
+    (lead("imports_evaluator", weak=True, place=PLACE), None, "default", None),
+    (lead("imports_evaluator", weak=True, place=PLACE), seen(), "default", None),
+    (lead("imports_evaluator", weak=True, place=PLACE), seen(**ON_LOAD), "default", "refuse"),
     (lead("inherits_reference", certain=True), None, "kernel-required", "refuse"),
     (lead("torch_compile"), None, "default", "review"),
     (lead("torch_compile"), seen(), "default", "review"),

@@ -206,6 +206,19 @@ def test_only_what_is_made_for_candidates_may_be_imported() -> None:
         assert of("imports_evaluator", read(text))[0].certain
 
 
+@pytest.mark.parametrize("test", ["TYPE_CHECKING", "typing.TYPE_CHECKING"])
+def test_an_import_for_a_type_checker_is_left_to_the_run(test: str) -> None:
+    start = f"import typing\nfrom typing import TYPE_CHECKING\nif {test}:\n"
+    (found,) = of("imports_evaluator", read(start + "    from kernelgauge import (\n        schema,\n    )"))
+    assert (found.certain, found.weak, found.place) == (False, True, (4, 6))
+    for certain in (
+        "    pass\nelse:\n    from kernelgauge import schema",
+        "    import kernelgauge as kg\nkg.load_problem('1/1')",
+    ):
+        assert of("imports_evaluator", read(start + certain))[0].certain
+    assert of("imports_evaluator", read("if not TYPE_CHECKING:\n    import kernelgauge.schema"))[0].certain
+
+
 OWN = "import ctypes, torch\nlibrary = ctypes.CDLL('./k.so')\n"
 FALLBACKS = {
     "handler": (

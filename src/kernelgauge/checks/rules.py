@@ -161,6 +161,8 @@ def _judged(lead: Lead, found: Read, seen: Seen) -> tuple[bool, str]:
         case "torch_compile":
             graphs = seen.ran.compiled_graphs
             return graphs > 0, _compiled(graphs)
+        case "imports_evaluator":
+            return reached is not None, f"it ran when {reached}ing" if reached else "it did not run"
         case "inherits_reference":
             return reached == "forward", "its forward ran" if reached == "forward" else "its forward did not run"
         case "torch_fallback":

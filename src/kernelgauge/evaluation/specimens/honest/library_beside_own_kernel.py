@@ -1,5 +1,5 @@
 # A library's product and a kernel of its own for the rest.
-# class: rules/own_kernel
+# class: rules/fig_leaf
 # rules: kernel-required
 # verdict: passed
 import torch
