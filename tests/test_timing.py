@@ -111,14 +111,25 @@ def test_when_sampling_ends(
 
 
 @pytest.mark.parametrize(
-    ("ratio", "doubtful"),
+    ("ratio", "charged", "doubtful"),
     [
-        pytest.param(Ratio(1.01, 0.99, 1.03), False, id="a tie"),
-        pytest.param(Ratio(1.02, 1.01, 1.03), True, id="a little faster"),
-        pytest.param(Ratio(0.98, 0.97, 0.99), True, id="a little slower"),
-        pytest.param(Ratio(1.2, 1.19, 1.21), False, id="much faster"),
-        pytest.param(Ratio(0.8, 0.79, 0.81), False, id="much slower"),
+        pytest.param(Ratio(1.01, 0.99, 1.03), 0.0, False, id="a tie"),
+        pytest.param(Ratio(1.02, 1.01, 1.03), 0.0, True, id="a little faster"),
+        pytest.param(Ratio(0.98, 0.97, 0.99), 0.0, True, id="a little slower"),
+        pytest.param(Ratio(1.2, 1.19, 1.21), 0.0, False, id="much faster"),
+        pytest.param(Ratio(0.8, 0.79, 0.81), 0.0, False, id="much slower"),
+        pytest.param(Ratio(1.03, 0.98, 1.08), 0.0, True, id="too restless to tell"),
+        pytest.param(Ratio(2.5, 2.3, 2.7), 0.0, False, id="restless, and much faster anyway"),
+        pytest.param(Ratio(0.92, 0.89, 0.95), 0.1, True, id="slower by what was charged"),
+        pytest.param(Ratio(1.01, 0.99, 1.03), 0.01, False, id="charged less than can be told"),
     ],
 )
-def test_when_a_difference_is_in_doubt(ratio: Ratio, doubtful: bool) -> None:
-    assert in_doubt(ratio, 0.05) is doubtful
+def test_when_a_ratio_is_in_doubt(ratio: Ratio, charged: float, doubtful: bool) -> None:
+    rules = load_protocol("strict").timing_on("cuda")
+    assert rules.doubt == 0.05 and rules.resolution == 0.02
+    assert in_doubt(ratio, rules, charged) is doubtful
+
+
+def test_nothing_is_in_doubt_where_rounds_are_fixed() -> None:
+    for rules in (load_protocol("strict").timing_on("cpu"), load_protocol("v0.1").timing_on("cuda")):
+        assert not in_doubt(Ratio(1.0, 0.5, 2.0), rules, charged=0.5)

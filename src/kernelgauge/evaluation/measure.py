@@ -272,8 +272,9 @@ class Measurement:
         return "worker, parent's veto" if self.rules.interleaved else "worker"
 
     def in_doubt(self) -> bool:
-        """Whether the samples so far tell a difference so small that their processes may explain it."""
-        return in_doubt(self._samples.ratio(self.rules, final=True), self.rules.doubt)
+        """Whether what these processes have said so far should be asked of others too."""
+        samples = self._samples
+        return in_doubt(samples.ratio(self.rules, final=True), self.rules, samples.charged_share())
 
     def result(self) -> Timing:
         """The ratio the samples support, with the samples."""

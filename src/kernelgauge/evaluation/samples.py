@@ -179,6 +179,14 @@ class Samples:
         charged = zip(samples, self.excess_ns(samples), self.late_work_ns(samples), strict=True)
         return [(max(sample.forward_ns, 1) + excess + late) / NS_PER_MS for sample, excess, late in charged]
 
+    def charged_share(self) -> float:
+        """What the parent's clock has added to the claims of one side, as a share of them: of the worse side."""
+        if not self.claims:
+            return 0.0
+        sides = (self.reference, self.candidate)
+        claimed = (sum(max(sample.forward_ns, 1) for sample in samples) for samples in sides)
+        return max(sum(self._charged(side)) * NS_PER_MS / own - 1 for side, own in zip(sides, claimed, strict=True))
+
     def _bracketed(self) -> tuple[list[float], list[float]]:
         """Brackets and late work, less the overhead; never below its jitter, which bounds what can be told from
         nothing."""

@@ -9,6 +9,9 @@ from kernelgauge.timing.ratio import Ratio
 
 Why = Literal["precise", "budget", "fixed"]
 
+# An interval is never narrower than the resolution; one that is so much wider was not for lack of that.
+_RESTLESS = 1.25
+
 
 def finished(
     rules: TimingRules, samples: int, seconds: float, ratio: Ratio | None, resolution: float = 0.0, share: float = 1.0
@@ -31,12 +34,18 @@ def finished(
     return "budget" if seconds > rules.budget_seconds * share else None
 
 
-def in_doubt(ratio: Ratio, doubt: float) -> bool:
-    """Whether a ratio tells a difference, but one so small that the processes it was measured in may explain it.
+def in_doubt(ratio: Ratio, rules: TimingRules, charged: float = 0.0) -> bool:
+    """Whether fresh processes may say something else than those that were measured.
+
+    Near 1, where they tell a difference that may be their own, or were too restless to tell one in the time they had;
+    and wherever more was charged than the device can tell apart: a busy machine looks like somebody who hides work,
+    but not twice.
 
     Args:
         ratio: the ratio with an interval that holds all we know.
-        doubt: how far from 1 a ratio is beyond doubt, as a share.
+        charged: what was added to the times of one side, as a share of them.
     """
+    near = max(ratio.estimate, 1 / ratio.estimate) < 1 + rules.doubt
     tie = ratio.low <= 1 <= ratio.high
-    return not tie and max(ratio.estimate, 1 / ratio.estimate) < 1 + doubt
+    restless = ratio.half_width > _RESTLESS * rules.resolution
+    return (near and (not tie or restless)) or (rules.doubt > 0 and charged > rules.resolution)
