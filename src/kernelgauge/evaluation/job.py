@@ -49,6 +49,8 @@ class Job:
     bound: Bound | None = None
     attribute: str = "ModelNew"
     """The class in the candidate's text."""
+    alone: bool = False
+    """Whether the device's memory is for its two sides: nothing else is learnt beside them."""
     memory_use: MemoryUse | None = None
     gpu_memory: GpuMemory | None = None
     failure: Failure | None = None

@@ -91,7 +91,7 @@ class Sides:
 
     @staticmethod
     def _close(job: Job, reference: Reference, candidate: Side, error: BaseException | None) -> None:
-        with job.stage("open"):
+        with job.stage("close"):
             if isinstance(error, Failure) and error.outcome is Outcome.OUT_OF_MEMORY and job.memory_use:
                 job.memory_use.end(candidate)
             job.notes = list(dict.fromkeys([*job.notes, *reference.notes]))

@@ -10,6 +10,8 @@ import contextlib
 from collections.abc import Iterator
 from functools import partial
 
+import torch
+
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import NARROW, MathMode, Protocol
@@ -24,14 +26,18 @@ from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.memory_fit import MemoryFit
 from kernelgauge.evaluation.memory_use import MemoryUse
+from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.rounds import Rounds
 from kernelgauge.evaluation.rules import Rules
 from kernelgauge.evaluation.sides import Sides
 from kernelgauge.evaluation.spares import Spares
+from kernelgauge.hardware import device_index
 from kernelgauge.schema import Candidate, Environment, Outcome, Problem
 
-# Bytes of one call's inputs and outputs from which admission is not learnt beside a candidate.
-_LARGE = 2**32
+# So many times the bytes of one call must be free for admission to be learnt beside a candidate: what it keeps of
+# other answers, in float64 too, must not be what a candidate lacks. On a CPU nobody tells what is free for us.
+_TO_WEIGH = 5
+_LARGE_ON_A_CPU = 2**32
 # Of weights and inputs, until they tell the work from an answer without it.
 _DRAWS = 3
 # What a candidate that constructs in another order can look like under the seed route.
@@ -147,7 +153,7 @@ class Supervisor:
             ReferenceTooLarge: a copy of the reference runs out too: nothing can be said of any candidate here.
         """
         with self._spares.none(job.device):
-            job.failure, job.checked = None, None
+            job.failure, job.checked, job.alone = None, None, True
             self._judge_and_bound(job, timed)
             if not _ran_out(job):
                 return
@@ -162,7 +168,7 @@ class Supervisor:
 
     def _has_room_for_a_copy(self, job: Job, timed: bool) -> bool:
         same = Candidate(problem=job.problem.key, source=job.problem.source, backend="torch")
-        copy = Job(job.problem, same, job.protocol, job.device, job.environment, attribute="Model")
+        copy = Job(job.problem, same, job.protocol, job.device, job.environment, attribute="Model", alone=True)
         rounds = Rounds(copy) if timed else None  # what timing takes of the memory, though nothing is timed
         try:
             with one_thread():
@@ -272,8 +278,8 @@ class Supervisor:
         asked = (job.problem, job.protocol, job.device, job.environment)
         known = self._admissions.known(*asked)
         with self._sides.opened(job) as (reference, candidate):
-            alone = reference.bytes_per_call > _LARGE  # beside a candidate, memory may not suffice for that too
-            weighing = Weighing(reference, precisions(job.protocol)) if known is None and not alone else None
+            weigh = known is None and not job.alone and _has_room_to_weigh(reference)
+            weighing = Weighing(reference, precisions(job.protocol)) if weigh else None
             excluded = job.protocol.score.weak_problems == "excluded"
             with job.watched("check"):
                 checked = check(reference, candidate, excluded and not known, weighing)
@@ -300,6 +306,14 @@ class Supervisor:
     def _bound(self, job: Job) -> None:
         assert job.timing is not None
         job.bound = self.bounds.judged(*_asked(job), job.timing)
+
+
+def _has_room_to_weigh(reference: Reference) -> bool:
+    """Whether admission may be learnt beside a candidate."""
+    if reference.device == "cpu":
+        return reference.bytes_per_call <= _LARGE_ON_A_CPU
+    free, _ = torch.cuda.mem_get_info(device_index(reference.device))
+    return bool(_TO_WEIGH * reference.bytes_per_call <= free)
 
 
 def _ran_out(job: Job) -> bool:
