@@ -4,8 +4,9 @@
 
 A process sums up a tensor that fits the cache; between two sums another process flushes the cache, as the parent does
 before each timed call. Prints microseconds of a sum (median; the process's own events) as JSON: `warm` without that
-flush, `cold` with it. Then the process asks for the lines of the tensor to persist: `kept_warm` and `kept` are the same again;
-before `reset` the other process gives up persisting lines (`cuCtxResetPersistingL2Cache`), in `reset_here` this one.
+flush, `cold` with it. Then the process asks for the lines of the tensor to persist: `kept_warm` and `kept` are the
+same again; before `reset` the other process gives up persisting lines (`cuCtxResetPersistingL2Cache`), before
+`reset_here` the process itself.
 """
 
 from __future__ import annotations
