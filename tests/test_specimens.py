@@ -77,6 +77,11 @@ def test_every_class_that_is_closed_has_a_specimen_that_is_not_open() -> None:
     assert closed <= {s.header["class"] for s in ALL if s.kind != "honest" and "open" not in s.header}
 
 
+def test_every_class_with_something_to_refuse_has_something_to_accept() -> None:
+    honest = {s.header["class"] for s in ALL if s.kind == "honest"}
+    assert {s.header["class"] for s in ALL} == honest
+
+
 @pytest.mark.parametrize(
     ("name", "defence"),
     [("computes_in_the_copy", "looks"), ("slows_the_reference", "check_still"), ("wakes_itself", "check_still")],

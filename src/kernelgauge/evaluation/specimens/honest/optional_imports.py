@@ -1,5 +1,5 @@
 # Tries packages that need not be there, and falls back to what is.
-# class: rules/fallback
+# class: fault/load
 # verdict: passed
 import warnings
 
