@@ -134,6 +134,22 @@ def test_several_samples_are_averaged_or_the_best_is_taken(tmp_path: Path) -> No
     assert compare([first, later], best=True).versus[0].rows[0].ratio == pytest.approx(4.0)
 
 
+def test_each_run_says_how_much_of_it_was_refused(tmp_path: Path) -> None:
+    forged, fallen_back = ({"outcome": "rejected", "rule": rule} for rule in ("forged_time", "torch_fallback"))
+    first = {"1/1": {}, "1/2": forged, "1/3#0": fallen_back, "1/3#1": {}, "1/4": {}}
+    runs = [
+        stored(tmp_path / "first", first),
+        stored(tmp_path / "later", {f"1/{number}": {} for number in range(1, 5)}),
+    ]
+    found = compare(runs)
+    assert [side.refused.share for side in found.sides] == [(0 + 1 + 0.5 + 0) / 4, 0.0]
+    assert found.sides[0].refused.samples_by_class == {"timing": 1, "rules": 1}
+    console = Console(width=100, file=io.StringIO())
+    console.print(render(found))
+    printed = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "37.5 %" in printed and "timing 1, rules 1" in printed and "0.0 %" in printed
+
+
 def test_across_machines_it_says_which_wins_are_kept(tmp_path: Path) -> None:
     here = stored(tmp_path / "h200", {f"1/{n}": {"speedup": 1.5} for n in range(1, 5)} | {"1/5": {"speedup": 0.8}})
     there = {"1/1": 1.4, "1/2": 1.0, "1/3": 0.7, "1/5": 1.3}

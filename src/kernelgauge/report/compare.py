@@ -14,6 +14,7 @@ from kernelgauge.errors import UsageError
 from kernelgauge.report.answers import Answers, by_interval, counting, gather
 from kernelgauge.report.estimators import matched_difference
 from kernelgauge.report.hardware import Kept, across, machine
+from kernelgauge.report.refusals import Refused, refused
 from kernelgauge.report.shortcomings import shortcomings
 from kernelgauge.report.tables import Records
 from kernelgauge.schema import Record
@@ -43,6 +44,8 @@ class Side(Record):
     machine: str
     problems: int
     """Judged, and counting under the protocol."""
+    refused: Refused
+    """Of their candidates."""
 
 
 class Row(Record):
@@ -129,7 +132,13 @@ def compare(runs: Sequence[Records], best: bool = False, mix: bool = False) -> C
     if len({where for where, run in zip(machines, runs, strict=True) if run.evaluations()}) > 1:
         warnings.append("speedups are over the reference on the same machine, and the machines differ")
     sides = (
-        Side(label=label, contestant=run.header.contestant, machine=where, problems=len(answers))
+        Side(
+            label=label,
+            contestant=run.header.contestant,
+            machine=where,
+            problems=len(answers),
+            refused=refused(answers),
+        )
         for label, run, where, answers in zip(labels, runs, machines, gathered, strict=True)
     )
     later = zip(labels[1:], runs[1:], gathered[1:], strict=True)

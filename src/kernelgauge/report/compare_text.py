@@ -10,6 +10,7 @@ from rich.text import Text
 
 from kernelgauge.report.compare import VERDICTS, Comparison, Row, Versus
 from kernelgauge.report.hardware import Kept
+from kernelgauge.report.refusals import Refused
 
 COLOURS = {"faster": "green", "gained": "green", "slower": "red", "lost": "red"}
 LISTED = 12
@@ -39,10 +40,17 @@ def _table(title: str, *columns: str, left: int = 1, caption: str = "") -> Table
 
 
 def _sides(found: Comparison) -> Table:
-    table = _table("runs", "run", "contestant", "machine", "problems", left=3)
+    table = _table("runs", "run", "contestant", "machine", "problems", "refused", left=3)
     for side in found.sides:
-        table.add_row(escape(side.label), escape(side.contestant), escape(side.machine), str(side.problems))
+        names = escape(side.label), escape(side.contestant), escape(side.machine)
+        table.add_row(*names, str(side.problems), _refused(side.refused))
     return table
+
+
+def _refused(found: Refused) -> str:
+    """Share of the samples, and how many for rules of which class."""
+    classes = ", ".join(f"{name} {count}" for name, count in found.samples_by_class.items())
+    return "–" if found.share is None else f"{100 * found.share:.1f} %" + (f"\n{classes}" if classes else "")
 
 
 def _summary(versus: Versus, first: str) -> Table:

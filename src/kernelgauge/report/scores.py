@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -12,7 +12,7 @@ from kernelgauge.report.answers import Answers, Success, by_interval, by_point, 
 from kernelgauge.report.effort import Effort, effort
 from kernelgauge.report.estimators import geometric_mean, pass_at_k, wilson
 from kernelgauge.report.rebased import STRONGEST, rebased
-from kernelgauge.report.refusals import Figure, by_class
+from kernelgauge.report.refusals import Refused, refused
 from kernelgauge.report.spending import Spending, spending
 from kernelgauge.report.suite import KnownWeak, tags_of, weakness_of
 from kernelgauge.report.tables import Records
@@ -33,24 +33,6 @@ THRESHOLDS = {"0": 0.0, "0.5": 0.5, "0.8": 0.8, "1": 1.0, "1.5": 1.5, "2": 2.0}
 
 KS = (1, 2, 5, 10, 20, 50, 100)
 """Candidates for k in fast_p@k; only those that every problem has samples for are reported."""
-
-
-class Refused(Record):
-    """Candidates rejected for a rule; weighed as `fast_p` is, so that the two can be read side by side."""
-
-    samples: int
-    running: int
-    """Those of them that had begun to run: before that, nothing spoke against them."""
-    share: float | None
-    """Mean over problems of the share of samples that were rejected; None where there is no problem."""
-    interval: tuple[float, float]
-    """Wilson 95 % interval of `share`, over problems."""
-    by_rule: dict[str, float]
-    """The part of `share` that each rule has, the largest first."""
-    by_class: dict[str, float]
-    """The same by class of rule; see `report.refusals`."""
-    samples_by_class: dict[str, int]
-    """The part of `samples` that each class has."""
 
 
 class Group(Record):
@@ -258,33 +240,9 @@ def _group(problems: Sequence[Answers]) -> Group:
         outcomes=_counts(e.outcome.value for e in evaluations),
         no_candidate=sum(len(answers.skips) for answers in problems),
         rules=_counts(e.rule for e in evaluations if e.rule),
-        refused=_refused(problems, evaluations),
+        refused=refused(problems),
         review=_counts(rule for e in evaluations if not e.rule for rule in {finding.rule for finding in e.findings}),
     )
-
-
-def _refused(problems: Sequence[Answers], evaluations: Sequence[Evaluation]) -> Refused:
-    def total(rule: str | None) -> float:
-        """Sum over problems of the share of samples rejected for this rule, or for any."""
-        broke = ([e for e in a.evaluations if e.rule and rule in (None, e.rule)] for a in problems)
-        return sum(len(each) / a.samples for each, a in zip(broke, problems, strict=True) if a.samples)
-
-    count = len(problems)
-    counts = _counts(e.rule for e in evaluations if e.rule)
-    shares = {rule: total(rule) / count for rule in counts}
-    return Refused(
-        samples=sum(e.rule is not None for e in evaluations),
-        running=sum(e.rule is not None and "open" in e.seconds for e in evaluations),
-        share=total(None) / count if count else None,
-        interval=wilson(total(None), count),
-        by_rule=shares,
-        by_class=_sums(shares),
-        samples_by_class=_sums(counts),
-    )
-
-
-def _sums(rules: Mapping[str, Figure]) -> dict[str, Figure]:
-    return {name: sum(each.values()) for name, each in by_class(rules).items()}
 
 
 def _shares(problems: Sequence[Answers], rule: Success) -> dict[str, float | None]:
