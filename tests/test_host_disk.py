@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from factories import REFERENCE
 
 from kernelgauge.config import Limits
 from kernelgauge.evaluation.host_disk import stored
@@ -75,29 +76,14 @@ class ModelNew(torch.nn.Module):
         for number in range({files}):
             with open(f"{{number}}", "wb") as file:
                 file.write(b"x" * (10 << 20))
-        return x * 2
-"""
-DOUBLE = """import torch
-
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return x * 2
-
-
-def get_inputs():
-    return [torch.rand(8, 8)]
-
-
-def get_init_inputs():
-    return []
+        return torch.relu(x) * 2 + 1
 """
 
 
 @pytest.mark.parametrize(("files", "outcome"), [(5, "passed"), (40, "runtime_error")])
 def test_what_a_candidate_writes_is_limited_in_all(files: int, outcome: str) -> None:
     with Session(limits=Limits(disk_gb=0.2)) as session:
-        problem = Problem(key="double", name="double", source=DOUBLE)
+        problem = Problem(key="quick", name="quick", source=REFERENCE)
         source = WRITES.format(files=files)
         record = session.evaluate(problem, source, backend="torch", timed=False, protocol="v0.1")
         left = [path for path in session.settings.cache.rglob("39") if path.is_file()]

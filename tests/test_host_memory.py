@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from factories import REFERENCE
 
 from kernelgauge.config import Limits
 from kernelgauge.evaluation.host_memory import held
@@ -74,22 +75,7 @@ class ModelNew(torch.nn.Module):
         for child in children:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-        return x * 2
-"""
-DOUBLE = """import torch
-
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return x * 2
-
-
-def get_inputs():
-    return [torch.rand(8, 8)]
-
-
-def get_init_inputs():
-    return []
+        return torch.relu(x) * 2 + 1
 """
 
 
@@ -102,7 +88,7 @@ def test_what_a_candidate_shares_or_has_others_hold_is_limited(times: int, child
     with Session(limits=Limits(memory_gb=2.0)) as session:
         assert memory_limit(session.settings, "cpu") == 2 * 2**30
         source = HOARDS.format(megabytes=250, times=times, children=children)
-        problem = Problem(key="double", name="double", source=DOUBLE)
+        problem = Problem(key="quick", name="quick", source=REFERENCE)
         record = session.evaluate(problem, source, backend="torch", timed=False, protocol="v0.1")
     assert record.outcome == outcome, record.reason
     if outcome != "passed":
