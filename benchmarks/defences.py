@@ -36,6 +36,7 @@ from defences_page import page
 from defences_steps import NotPassed, copy_of, kinds, measured
 
 from kernelgauge.config import load_protocol
+from kernelgauge.errors import MachineError, ReferenceTooLarge
 from kernelgauge.generation.folder import Folder
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Candidate, NoCandidate, Problem
@@ -86,7 +87,7 @@ def begun(options: argparse.Namespace, environment: dict[str, Any]) -> dict[str,
 
 
 def measure(options: argparse.Namespace, session: Session, content: dict[str, Any], key: str) -> None:
-    """Add one problem to the content: its row, or that its candidate was left out."""
+    """Add one problem to the content: its row, or why it has none; what has one is measured further."""
     problem = load_problem(key, options.sizes)
     candidate = candidate_for(problem, options.folder, options.device)
     rules = load_protocol(options.protocol)
@@ -98,6 +99,9 @@ def measure(options: argparse.Namespace, session: Session, content: dict[str, An
             raise SystemExit(f"{key}: a copy of the reference did not pass: {error}") from error
         content["left_out"][key] = error.record.outcome.value
         print(f"{key}: left out, for it did not pass: {error}", file=sys.stderr, flush=True)
+    except (ReferenceTooLarge, MachineError) as error:
+        content["left_out"][key] = "too large" if isinstance(error, ReferenceTooLarge) else "the machine failed"
+        print(f"{key}: left out: {error}", file=sys.stderr, flush=True)
     else:
         content["rows"][key] = row
         print(f"{key}: {row['total']:.2f} s, built in {row['build']:.2f} s", file=sys.stderr, flush=True)

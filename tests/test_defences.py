@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from factories import make_environment
@@ -17,11 +20,12 @@ from waiting import comes_true
 from benchmarks import defences_page, defences_steps
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import load_protocol
+from kernelgauge.errors import MachineError, ReferenceTooLarge
 from kernelgauge.evaluation import measure
 from kernelgauge.evaluation.rules import Rules
 from kernelgauge.evaluation.side import Side
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.schema import Candidate
+from kernelgauge.schema import Candidate, Problem
 from kernelgauge.session import Session
 
 ROOT = Path(__file__).parent.parent
@@ -102,6 +106,27 @@ def test_a_page_tells_the_share_with_and_without_the_build() -> None:
     assert "| **all** | 20.00 | 20.0% | 20.00 | 10.0% |" in shown
     assert "| nothing of these | any evaluator | 11.0000 | 55.0% |" in shown and "| build | any" not in shown
     assert "1/88 (wrong_value)" in shown
+
+
+def test_a_problem_that_cannot_be_measured_is_left_out(
+    session: Session, quick: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))  # a program, which finds its neighbours so
+    defences = import_module("defences")
+    options = argparse.Namespace(sizes="small", folder=None, device="cpu", protocol=quick, repeats=1)
+    content: dict[str, Any] = {"rows": {}, "left_out": {}}
+    ends = {"1/19": ReferenceTooLarge("it needs 9 GB"), "1/22": MachineError("no process could be started")}
+
+    def judged(session: Session, problem: Problem, *_: Any) -> dict[str, float]:
+        if problem.key in ends:
+            raise ends[problem.key]
+        return {"total": 1.0, "build": 0.0}
+
+    monkeypatch.setattr(defences, "measured", judged)
+    for key in ("1/19", "1/22", "1/36"):
+        defences.measure(options, session, content, key)
+    assert content["left_out"] == {"1/19": "too large", "1/22": "the machine failed"}
+    assert list(content["rows"]) == ["1/36"]
 
 
 @pytest.fixture(scope="module")
