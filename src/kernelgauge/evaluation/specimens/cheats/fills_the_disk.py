@@ -22,7 +22,7 @@ class ModelNew(nn.Module):
             file = open(f"filler-{number}", "wb")
             file.write(CONTENT)
             file.flush()
-            if number % 2 and len(self.files) < 500:
+            if number % 2 and len(self.files) < 900:
                 os.unlink(file.name)
                 self.files.append(file)
             else:
