@@ -32,7 +32,7 @@ demo: $(READY)
 
 # Files side by side, each in one process: a fixture of minutes is made once.
 test: $(DEV_READY)
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --durations 30
 
 check: $(DEV_READY)
 	$(BIN)/ruff check .
