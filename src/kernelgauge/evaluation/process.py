@@ -25,8 +25,7 @@ from kernelgauge.evaluation.endings import (
     WorkerTooLarge,
 )
 from kernelgauge.evaluation.handover import readable
-from kernelgauge.evaluation.host_disk import stored
-from kernelgauge.evaluation.host_memory import held
+from kernelgauge.evaluation.holdings import Holdings, count
 from kernelgauge.evaluation.isolation import SHARED_MEMORY
 from kernelgauge.evaluation.launcher import Role, Zygote, fork_request, memory_limit
 from kernelgauge.evaluation.scratch import delete
@@ -101,13 +100,10 @@ class WorkerProcess:
         self._pid = self._holder = 0
         self._killed = False
         self._frozen = False
-        limit = memory_limit(zygote.settings, "" if compiles else device)
+        memory = memory_limit(zygote.settings, "" if compiles else device)
+        self.holdings = Holdings(memory, int(zygote.settings.limits.disk_gb * 2**30))
         self._limited = sealed and role == "worker"
-        self._most_bytes, self._most_stored = limit, int(zygote.settings.limits.disk_gb * 2**30)
         self._folders = [self.scratch, *(folder for folder in writable if folder != SHARED_MEMORY)]
-        self._disk_seen = -_LOOK_SECONDS
-        self.lent_bytes = 0
-        """The machine's memory that it has mapped and the parent owns: regions."""
         self.device_started = False
         self._still = Running()
         request = fork_request(
@@ -185,25 +181,21 @@ class WorkerProcess:
         return True
 
     def _look_at_holdings(self) -> None:
+        """End a worker that holds more than it may; nothing where it has no limits."""
         if not self._limited or not self._pid:
             return
-        limit = self._most_bytes + self.lent_bytes
-        if (found := self._holdings(b"held", limit)) > limit:
-            self.kill()
-            raise WorkerTooLarge(found, limit)
-        if time.monotonic() - self._disk_seen >= _LOOK_SECONDS:
-            if self._holdings(b"stored", self._most_stored) > self._most_stored:
-                self.kill()
-                raise DiskFilled(self._most_stored)
-            self._disk_seen = time.monotonic()
-
-    def _holdings(self, what: bytes, limit: int) -> int:
-        """What the worker holds, with all it has started where a process namespace tells which those are."""
-        if not self._holder or self._poll_exit() is not None:
-            own = [self._pid]
-            return held(own, limit) if what == b"held" else stored(own, limit, self._folders)
         try:
-            return int(self._answer_of_holder(b"%s %d" % (what, limit)))
+            self.holdings.look(self._count)
+        except (WorkerTooLarge, DiskFilled):
+            self.kill()
+            raise
+
+    def _count(self, order: bytes) -> int:
+        """What comes of an order to count; see `holdings`."""
+        if not self._holder or self._poll_exit() is not None:
+            return count(order, [self._pid], self._folders)
+        try:
+            return int(self._answer_of_holder(order))
         except (OSError, ValueError):  # it ends with the worker
             return 0
 

@@ -177,7 +177,7 @@ class Side:
 
     def _hand_over(self, name: str, region: Region, **fields: Any) -> None:
         if self._device == "cpu":
-            self.process.lent_bytes += region.size
+            self.process.holdings.lent_bytes += region.size
         messages, descriptors = tickets([region])
         self.ask(
             "attach",

@@ -29,8 +29,7 @@ import torch
 
 from kernelgauge.evaluation import counted, examiner, isolation, oracle, stillness, view, worker
 from kernelgauge.evaluation.channel import receive, send
-from kernelgauge.evaluation.host_disk import stored
-from kernelgauge.evaluation.host_memory import held
+from kernelgauge.evaluation.holdings import count
 from kernelgauge.evaluation.isolation import Files
 from kernelgauge.evaluation.landlock import View
 
@@ -102,8 +101,7 @@ def _hold_namespace(control: int, folders: list[Path]) -> None:
     """First process of a namespace: reaps orphans, takes all with it when it ends.
 
     On the order `stop` it stops all others; to that and to `tell` it answers with a `stillness.Running`, to `held N`
-    and `stored N` with the bytes of memory and, in these folders, of disk that they hold; see `host_memory.held` and
-    `host_disk.stored`.
+    and `stored N` with the bytes of memory and, in these folders, of disk that they hold; see `holdings`.
     """
     isolation.die_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -111,10 +109,8 @@ def _hold_namespace(control: int, folders: list[Path]) -> None:
     os.closerange(control + 1, 1024)
     parent = socket.socket(fileno=control)
     while order := parent.recv(32):
-        if order.startswith(b"held "):
-            parent.send(b"%d" % held(stillness.others(), int(order[5:])))
-        elif order.startswith(b"stored "):
-            parent.send(b"%d" % stored(stillness.others(), int(order[7:]), folders))
+        if order.startswith((b"held ", b"stored ")):
+            parent.send(b"%d" % count(order, stillness.others(), folders))
         else:
             found = stillness.stop_others() if order == b"stop" else stillness.running()
             parent.send(found.encode())
