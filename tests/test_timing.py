@@ -91,23 +91,25 @@ NARROW, WIDE = Ratio(1.0, 0.995, 1.005), Ratio(1.0, 0.9, 1.1)
 
 
 @pytest.mark.parametrize(
-    ("rules", "samples", "seconds", "ratio", "why"),
+    ("rules", "samples", "own", "seconds", "ratio", "why"),
     [
-        (STRICT, STRICT.min_samples - 1, 0.1, NARROW, None),
-        (STRICT, STRICT.min_samples, 0.1, NARROW, "precise"),
-        (STRICT, STRICT.min_samples, 0.1, WIDE, None),
-        (STRICT, STRICT.max_samples, 0.1, WIDE, "budget"),
-        (STRICT, STRICT.min_samples, STRICT.budget_seconds + 1, WIDE, "budget"),
-        (STRICT, 2, 2 * STRICT.budget_seconds + 1, None, "budget"),
-        (STRICT, 1, 1000.0, None, None),
-        (PUBLISHED, 99, 0.1, None, None),
-        (PUBLISHED, 100, 0.1, None, "fixed"),
+        (STRICT, 25, 5, 0.1, NARROW, "precise"),
+        (STRICT, 25, 5, 0.1, WIDE, None),
+        (STRICT, 50, 4, 0.1, NARROW, None),
+        (STRICT, 50, 4, STRICT.budget_seconds + 1, NARROW, None),
+        (STRICT, STRICT.max_samples, 24, 0.1, WIDE, "budget"),
+        (STRICT, 25, 5, STRICT.budget_seconds + 1, WIDE, "budget"),
+        (STRICT, 2, 2, 2 * STRICT.budget_seconds + 1, None, "budget"),
+        (STRICT, 1, 1, 1000.0, None, None),
+        (PUBLISHED, 99, 99, 0.1, None, None),
+        (PUBLISHED, 100, 100, 0.1, None, "fixed"),
     ],
 )
 def test_when_sampling_ends(
-    rules: TimingRules, samples: int, seconds: float, ratio: Ratio | None, why: str | None
+    rules: TimingRules, samples: int, own: int, seconds: float, ratio: Ratio | None, why: str | None
 ) -> None:
-    assert finished(rules, samples, seconds, ratio) == why
+    assert STRICT.min_samples == 25 and STRICT.processes == 5
+    assert finished(rules, samples, seconds, ratio, own=own) == why
 
 
 @pytest.mark.parametrize(

@@ -91,12 +91,11 @@ class Measurement:
         """
         started = time.monotonic()
         self._eager = eager
-        share = number / self.rules.processes
         if self.rules.interleaved:
             with keeping_off(self._launching):
-                self._stopped = self._interleaved(reference, candidate, started, share)
+                self._stopped = self._interleaved(reference, candidate, number)
         elif self._device == "cpu":
-            self._stopped = self._one_after_the_other(reference, candidate, started, share)
+            self._stopped = self._one_after_the_other(reference, candidate, started, number / self.rules.processes)
         else:
             self._stopped = self._by_timer(reference, candidate)
         self._samples.ends.append(len(self._samples.reference))
@@ -135,8 +134,12 @@ class Measurement:
         for side, taken in turns if self._reference_first else reversed(turns):
             taken.append(self._timed(side, reference))
 
-    def _interleaved(self, reference: Reference, candidate: Side, started: float, share: float) -> Why:
+    def _interleaved(self, reference: Reference, candidate: Side, number: int) -> Why:
         samples, rules = self._samples, self.rules
+        before = len(samples.reference)
+        share, since, began = number / rules.processes, 0, time.monotonic() - self._seconds
+        if number > rules.processes:  # asked again: like the first, whatever that has said
+            share, since, began = 1.0, before, time.monotonic()
         for warmup in range(rules.warmups):
             reference.draw("own")
             self._pair(reference, candidate, Samples())
@@ -161,10 +164,11 @@ class Measurement:
             if samples.claims and count % 2:
                 continue  # half a block
             ratio: Ratio | None = None
-            if count >= rules.min_samples * share and count >= looked * _LOOK_AGAIN:
-                ratio, looked = samples.ratio(rules, final=False), count
-            seconds = self._seconds + time.monotonic() - started
-            if why := finished(rules, count, seconds, ratio, 0.0 if samples.claims else rules.resolution, share):
+            if count - since >= rules.min_samples * share and count >= looked * _LOOK_AGAIN:
+                ratio, looked = samples.ratio(rules, final=False, since=since), count
+            resolution = 0.0 if samples.claims else rules.resolution
+            seconds = time.monotonic() - began
+            if why := finished(rules, count - since, seconds, ratio, resolution, share, count - before):
                 return why
 
     def _hold_against_a_streak(self, reference: Reference, candidate: Side) -> None:

@@ -208,24 +208,30 @@ class Samples:
         samples = self.reference + self.candidate
         return sum(sample.computed_ns <= least for sample in samples) > _TOO_SHORT * len(samples)
 
-    def blocks(self) -> tuple[list[float], list[float]]:
+    def blocks(self, since: int = 0) -> tuple[list[float], list[float]]:
         """Times of both sides that can be compared one to one.
 
         On a GPU the place within a pair makes up to 12 % (memory-bound kernels on an H200), so two pairs in opposite
         order make a block: the geometric mean of both.
+
+        Args:
+            since: how many of the first pairs to leave out.
         """
-        reference, candidate = self.milliseconds()
+        reference, candidate = (times[since:] for times in self.milliseconds())
         if not self.claims or len(reference) < 2 * _FEWEST_BLOCKS:
             return reference, candidate
         return _in_twos(reference), _in_twos(candidate)
 
-    def ratio(self, rules: TimingRules, final: bool) -> Ratio:
+    def ratio(self, rules: TimingRules, final: bool, since: int = 0) -> Ratio:
         """The ratio with an interval that holds all we know: scatter, resolution, and the overhead's own error.
 
         What is known only at the end (`final`): the scatter between rounds; and on a GPU the resolution, which
         sampling must not stop at.
+
+        Args:
+            since: how many of the first pairs to leave out, while sampling goes on.
         """
-        reference, candidate = self.blocks() if rules.interleaved else self.milliseconds()
+        reference, candidate = self.blocks(since) if rules.interleaved else self.milliseconds()
         estimate = (paired if rules.interleaved else of_means)(reference, candidate, rules.confidence)
         if final and rules.interleaved and len(self.ends) > 1:
             estimate = estimate.covering(of_rounds(*self.milliseconds(), self.rounds(), rules.confidence))

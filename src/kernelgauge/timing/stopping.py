@@ -14,18 +14,26 @@ _RESTLESS = 1.25
 
 
 def finished(
-    rules: TimingRules, samples: int, seconds: float, ratio: Ratio | None, resolution: float = 0.0, share: float = 1.0
+    rules: TimingRules,
+    samples: int,
+    seconds: float,
+    ratio: Ratio | None,
+    resolution: float = 0.0,
+    share: float = 1.0,
+    own: int | None = None,
 ) -> Why | None:
     """Why sampling may end after so many pairs and seconds; None if it should go on.
 
     `precise`: the interval is narrow enough; `fixed`: the protocol's fixed count is reached; `budget`: time or the
-    largest number of samples is spent. Never before `min_samples`, unless twice the time budget is gone.
+    largest number of samples is spent. Never before each pair of processes has its part of `min_samples` (a few pairs
+    say nothing of what is peculiar to it), unless twice the time budget is gone.
 
     Args:
         resolution: half width below which the device cannot tell ratios apart.
         share: how much of samples and budget may be spent by now, where they are shared out over several rounds.
+        own: how many of the samples these processes have taken; default: all.
     """
-    if samples < rules.min_samples * share:
+    if (samples if own is None else own) < rules.min_samples / rules.processes:
         return "budget" if samples >= 2 and seconds > 2 * rules.budget_seconds * share else None
     if rules.half_width > 0 and ratio is not None and ratio.half_width <= max(rules.half_width, resolution) + 1e-9:
         return "precise"
