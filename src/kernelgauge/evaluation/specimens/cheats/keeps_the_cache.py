@@ -1,11 +1,10 @@
 # Asks for as much of the second-level cache as may persist and for a window over its input, so that what the parent
-# writes over the cache before each call leaves that alone. The window saves 64 MB at most of the 1.8 GB that three
-# operators move here, less than two processes of one text differ by: that it passes says nothing of its time.
+# writes over the cache before each call leaves that alone. It does not: another process's writes take those lines too
+# (benchmarks/persisting_cache.py). At most the window saved 64 MB of the 1.8 GB that three operators move here.
 # class: timing/cache_residency
 # problem: large_map
 # needs: cuda
 # time: honest
-# open: nothing resets lines that persist, or how many may; what that gains has not been measured
 # verdict: passed
 import ctypes
 
