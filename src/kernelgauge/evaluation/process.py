@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import select
 import signal
 import socket
 import time
@@ -27,6 +25,7 @@ from kernelgauge.evaluation.endings import (
 from kernelgauge.evaluation.handover import readable
 from kernelgauge.evaluation.holdings import Holdings, count
 from kernelgauge.evaluation.isolation import SHARED_MEMORY
+from kernelgauge.evaluation.keeper import Keeper, is_readable
 from kernelgauge.evaluation.launcher import Role, Zygote, fork_request, memory_limit
 from kernelgauge.evaluation.scratch import delete
 from kernelgauge.evaluation.stillness import Running, ran_since
@@ -37,13 +36,6 @@ _LOG_BYTES = 32 * 1024
 _SPIN_SECONDS = 0.02
 # How often the parent looks how much a worker holds while it waits for it.
 _LOOK_SECONDS = 0.25
-
-
-def _readable(descriptor: int, seconds: float) -> bool:
-    """Whether there is something to read (an end counts) within that time; any descriptor number."""
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(seconds * 1000))
 
 
 def _spin_until_readable(channel: socket.socket) -> bool:
@@ -95,10 +87,7 @@ class WorkerProcess:
         self._log = os.open(self.scratch / "log.txt", os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._holder_control, holder_side = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._status, status_out = os.pipe()
-        self._exit: int | None = None
-        self._pid = self._holder = 0
-        self._killed = False
+        self._keeper = Keeper()
         self._frozen = False
         memory = memory_limit(zygote.settings, "" if compiles else device)
         self.holdings = Holdings(memory, int(zygote.settings.limits.disk_gb * 2**30))
@@ -120,17 +109,16 @@ class WorkerProcess:
         )
         try:
             try:
-                zygote.fork(request, [theirs.fileno(), status_out, self._log, holder_side.fileno()])
-            finally:  # with these open here too, a zygote that ends before it forks would not be noticed
-                os.close(status_out)
+                zygote.fork(request, [theirs.fileno(), self._keeper.reporting, self._log, holder_side.fileno()])
+            finally:
+                self._keeper.handed_over()
                 theirs.close()
                 holder_side.close()
-            born = self._read_status(_SETUP_SECONDS)
-            self._pid, self._holder = born["pid"], born["holder"]
+            self._keeper.await_birth(_SETUP_SECONDS)
             self.walls = self.receive("ready", _SETUP_SECONDS).walls
             if sealed and role == "worker":
                 zygote.check_walls(self.walls)
-            self.readable = readable(self._pid)
+            self.readable = readable(self.pid)
         except (*WORKER_FAILURES, TimeoutError, OSError, MachineError) as error:
             printed = self.log()
             self.close()
@@ -174,7 +162,7 @@ class WorkerProcess:
     def _await_message(self, seconds: float) -> bool:
         """Whether there is something to read within that time; meanwhile what the worker holds is watched."""
         deadline = time.monotonic() + seconds
-        while not _readable(self._channel.fileno(), max(0.0, min(_LOOK_SECONDS, deadline - time.monotonic()))):
+        while not is_readable(self._channel.fileno(), max(0.0, min(_LOOK_SECONDS, deadline - time.monotonic()))):
             if time.monotonic() >= deadline:
                 return False
             self._look_at_holdings()
@@ -182,7 +170,7 @@ class WorkerProcess:
 
     def _look_at_holdings(self) -> None:
         """End a worker that holds more than it may; nothing where it has no limits."""
-        if not self._limited or not self._pid:
+        if not self._limited or not self.pid:
             return
         try:
             self.holdings.look(self._count)
@@ -192,8 +180,8 @@ class WorkerProcess:
 
     def _count(self, order: bytes) -> int:
         """What comes of an order to count; see `holdings`."""
-        if not self._holder or self._poll_exit() is not None:
-            return count(order, [self._pid], self._folders)
+        if not self._has_holder():
+            return count(order, [self.pid], self._folders)
         try:
             return int(self._answer_of_holder(order))
         except (OSError, ValueError):  # it ends with the worker
@@ -217,7 +205,7 @@ class WorkerProcess:
 
     def halt(self) -> None:
         """Stop the worker's own process group, at once."""
-        self._signal(signal.SIGSTOP)
+        self._keeper.signal(signal.SIGSTOP)
         self._frozen = True
 
     def freeze(self) -> None:
@@ -242,37 +230,40 @@ class WorkerProcess:
 
     def _ask_holder(self, order: bytes) -> Running:
         """What the processes of the worker's namespace do."""
-        if not self._holder or self._poll_exit() is not None:
+        if not self._has_holder():
             return Running()
         try:
             return Running.decode(self._answer_of_holder(order))
         except (OSError, ValueError):  # it ends with the worker
             return Running()
 
+    def _has_holder(self) -> bool:
+        return bool(self._keeper.holder) and self.alive()
+
     def _answer_of_holder(self, order: bytes) -> bytes:
         self._holder_control.send(order)
-        _readable(self._holder_control.fileno(), _SETUP_SECONDS)
+        is_readable(self._holder_control.fileno(), _SETUP_SECONDS)
         return self._holder_control.recv(64)
 
     def alive(self) -> bool:
         """Whether it has not ended."""
-        return self._poll_exit() is None
+        return self._keeper.status() is None
 
     def thaw(self) -> None:
         """Let the worker's own process group go on, if it was stopped; what left the group stays stopped."""
         if self._frozen:
-            self._signal(signal.SIGCONT)
+            self._keeper.signal(signal.SIGCONT)
             self._frozen = False
 
     @property
     def pid(self) -> int:
         """Its number, as this process and the driver see it."""
-        return self._pid
+        return self._keeper.pid
 
     def libraries(self) -> set[str]:
         """Paths of the files whose code the worker has mapped, as the kernel tells; empty where it does not."""
         try:
-            lines = Path(f"/proc/{self._pid}/maps").read_text(errors="replace").splitlines()
+            lines = Path(f"/proc/{self.pid}/maps").read_text(errors="replace").splitlines()
         except OSError:
             return set()
         fields = (line.split(maxsplit=5) for line in lines)
@@ -280,75 +271,30 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """End the worker now; inside a process namespace all it started ends with it."""
-        self._killed = True
-        self._signal(signal.SIGKILL)
-        if self._holder and self._exit is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._holder, signal.SIGKILL)
+        self._keeper.kill()
 
     def finish(self, seconds: float) -> None:
         """Hang up, and give the worker that long to end by itself; raises WorkerTimedOut if it does not."""
         self._channel.shutdown(socket.SHUT_WR)
-        if self._exit is None and not _readable(self._status, seconds):
+        if not self._keeper.reports_within(seconds):
             self.kill()
             raise WorkerTimedOut
-        self._wait(1.0)
+        self._keeper.wait(1.0)
 
     def log(self) -> str:
         """The end of what the worker printed."""
         start = max(0, os.fstat(self._log).st_size - _LOG_BYTES)
         return os.pread(self._log, _LOG_BYTES, start).decode(errors="replace")
 
-    def _signal(self, number: int) -> None:
-        # The keeper reaps the worker and says so on the status pipe; without that word the pid is still its own.
-        if self._pid and self._poll_exit() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._pid, number)
-
-    def _poll_exit(self) -> int | None:
-        if self._exit is None and _readable(self._status, 0):
-            self._wait(0.1)
-        return self._exit
-
     def _gone(self) -> Exception:
         """Why the channel has ended: the worker has, or it lives on without one."""
-        alive = self._poll_exit() is None and not _readable(self._status, 2.0)
-        status = self._wait(0.1)
+        alive = self.alive() and not self._keeper.reports_within(2.0)
+        status = self._keeper.wait(0.1)
         return ChannelClosed() if alive else WorkerEnded(status)
-
-    def _read_status(self, seconds: float) -> dict[str, int]:
-        if not _readable(self._status, seconds):
-            raise TimeoutError("no word from the keeper")
-        line = bytearray()
-        while not line.endswith(b"\n"):
-            byte = os.read(self._status, 1)
-            if not byte:
-                raise MachineError("a worker's keeper was killed from outside")
-            line += byte
-        return dict(json.loads(line))
-
-    def _wait(self, seconds: float) -> int:
-        """How the worker ended, waiting for it that long and then killing it."""
-        if self._exit is None:
-            try:
-                self._exit = self._read_status(seconds)["status"]
-            except TimeoutError:
-                if not self._killed:
-                    self._killed = True
-                    with contextlib.suppress(ProcessLookupError):
-                        os.killpg(self._pid, signal.SIGKILL)
-                self._exit = self._read_status(30.0)["status"]
-            except MachineError:
-                self._exit = -signal.SIGKILL
-                raise
-        return self._exit
 
     def await_end(self) -> None:
         """Wait until it is gone, which somebody must have asked for."""
-        deadline = time.monotonic() + 30
-        while self._pid and self._exit is None and time.monotonic() < deadline:
-            with contextlib.suppress(MachineError, TimeoutError):
-                self._wait(1.0)
+        self._keeper.await_end()
 
     def close(self) -> None:
         """End the worker, wait until it is gone, delete its scratch folder."""
@@ -357,10 +303,10 @@ class WorkerProcess:
         self._channel.close()
         self._holder_control.close()
         self.await_end()
-        if self._status >= 0:
-            os.close(self._status)
+        self._keeper.close()
+        if self._log >= 0:
             os.close(self._log)
-            self._status = -1
+            self._log = -1
         delete(self.scratch)
         delete(self.given)
 
