@@ -164,11 +164,12 @@ class Measurement:
             if samples.claims and count % 2:
                 continue  # half a block
             ratio: Ratio | None = None
-            if count - since >= rules.min_samples * share and count >= looked * _LOOK_AGAIN:
-                ratio, looked = samples.ratio(rules, final=False, since=since), count
+            counted = count - since
+            if counted >= rules.min_samples * share and counted >= looked * _LOOK_AGAIN:
+                ratio, looked = samples.ratio(rules, final=False, since=since), counted
             resolution = 0.0 if samples.claims else rules.resolution
             seconds = time.monotonic() - began
-            if why := finished(rules, count - since, seconds, ratio, resolution, share, count - before):
+            if why := finished(rules, counted, seconds, ratio, resolution, share, own=count - before):
                 return why
 
     def _hold_against_a_streak(self, reference: Reference, candidate: Side) -> None:
