@@ -47,7 +47,7 @@ def test_a_spare_is_taken_once_and_only_by_its_own_kind(zygote: Zygote) -> None:
 
 def test_a_spare_that_has_died_is_replaced(zygote: Zygote) -> None:
     spare = started(zygote, WORKER)
-    os.kill(spare._pid, signal.SIGKILL)
+    os.kill(spare.pid, signal.SIGKILL)
     assert comes_true(lambda: not spare.alive())
     with kept(zygote, spare).take(WORKER) as process:
         assert process is not spare and process.alive()
@@ -77,9 +77,9 @@ def test_on_a_gpu_the_next_evaluation_finds_its_processes_started(zygote: Zygote
     ahead.settle("cuda:0")
     for process in used:
         process.close()
-    pids = {future.result()._pid for _, future in ahead._kept["cuda:0"]}
+    pids = {future.result().pid for _, future in ahead._kept["cuda:0"]}
     again = [ahead.take(kind) for kind in (worker, oracle)]
-    assert {process._pid for process in again} < pids and len(pids) == 3
+    assert {process.pid for process in again} < pids and len(pids) == 3
     assert all(process.device_started for process in again)
     ahead.renew("cuda:0")
     assert len(ahead._kept["cuda:0"]) == 2, "the second worker was not needed"
