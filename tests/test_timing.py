@@ -115,15 +115,18 @@ def test_when_sampling_ends(
 @pytest.mark.parametrize(
     ("ratio", "charged", "doubtful"),
     [
-        pytest.param(Ratio(1.01, 0.99, 1.03), 0.0, False, id="a tie"),
+        pytest.param(Ratio(1.009, 0.99, 1.03), 0.0, False, id="a tie"),
+        pytest.param(Ratio(1.012, 0.99, 1.03), 0.0, True, id="a tie that is hardly one"),
+        pytest.param(Ratio(0.988, 0.97, 1.01), 0.0, True, id="hardly a tie, and slower"),
         pytest.param(Ratio(1.02, 1.01, 1.03), 0.0, True, id="a little faster"),
         pytest.param(Ratio(0.98, 0.97, 0.99), 0.0, True, id="a little slower"),
         pytest.param(Ratio(1.2, 1.19, 1.21), 0.0, False, id="much faster"),
         pytest.param(Ratio(0.8, 0.79, 0.81), 0.0, False, id="much slower"),
         pytest.param(Ratio(1.03, 0.98, 1.08), 0.0, True, id="too restless to tell"),
+        pytest.param(Ratio(1.001, 0.92, 1.08), 0.0, False, id="restless about 1"),
         pytest.param(Ratio(2.5, 2.3, 2.7), 0.0, False, id="restless, and much faster anyway"),
         pytest.param(Ratio(0.92, 0.89, 0.95), 0.1, True, id="slower by what was charged"),
-        pytest.param(Ratio(1.01, 0.99, 1.03), 0.01, False, id="charged less than can be told"),
+        pytest.param(Ratio(1.009, 0.99, 1.03), 0.01, False, id="charged less than can be told"),
     ],
 )
 def test_when_a_ratio_is_in_doubt(ratio: Ratio, charged: float, doubtful: bool) -> None:

@@ -101,7 +101,8 @@ class TimingRules(Record):
     processes: int = Field(ge=1)
     """How many fresh pairs of processes share the samples: where memory happens to lie differs between them."""
     doubt: float = Field(default=0.0, ge=0)
-    """A ratio that is no tie but nearer to 1 than this is measured in more processes: the first may explain it."""
+    """A ratio nearer to 1 than this, but not within half the resolution, is measured in more processes: the first may
+    explain it."""
     processes_in_doubt: int = Field(default=1, ge=1)
     """How many pairs of processes that makes in all."""
     warmups: int = Field(ge=0)

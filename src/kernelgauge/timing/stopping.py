@@ -9,9 +9,6 @@ from kernelgauge.timing.ratio import Ratio
 
 Why = Literal["precise", "budget", "fixed"]
 
-# An interval is never narrower than the resolution; one that is so much wider was not for lack of that.
-_RESTLESS = 1.25
-
 
 def finished(
     rules: TimingRules,
@@ -45,15 +42,13 @@ def finished(
 def in_doubt(ratio: Ratio, rules: TimingRules, charged: float = 0.0) -> bool:
     """Whether fresh processes may say something else than those that were measured.
 
-    Near 1, where they tell a difference that may be their own, or were too restless to tell one in the time they had;
-    and wherever more was charged than the device can tell apart: a busy machine looks like somebody who hides work,
-    but not twice.
+    Near 1, where what they say apart from it may be their own, told with confidence or not: two processes of one text
+    differ by up to the resolution, three pairs of them on average by half of that. And wherever more was charged than
+    the device can tell apart: a busy machine looks like somebody who hides work, but not twice.
 
     Args:
         ratio: the ratio with an interval that holds all we know.
         charged: what was added to the times of one side, as a share of them.
     """
-    near = max(ratio.estimate, 1 / ratio.estimate) < 1 + rules.doubt
-    tie = ratio.low <= 1 <= ratio.high
-    restless = ratio.half_width > _RESTLESS * rules.resolution
-    return (near and (not tie or restless)) or (rules.doubt > 0 and charged > rules.resolution)
+    apart = max(ratio.estimate, 1 / ratio.estimate) - 1
+    return rules.resolution / 2 < apart < rules.doubt or (rules.doubt > 0 and charged > rules.resolution)
