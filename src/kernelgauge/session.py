@@ -144,7 +144,7 @@ class Session:
 
     def describe(self, problem: Problem) -> dict[str, Any]:
         """Names, shapes, FLOPs and bytes of a problem, without its memory. Raises ProblemError if its code fails."""
-        return examination.described(self._zygote, problem)
+        return examination.described(self._zygote, problem, preload=examination.DESCRIBED_WITH)
 
     def work(self, problem: Problem, math: MathMode = "ieee") -> Work | None:
         """FLOPs and bytes of one call at the least, kept on disk; None where they cannot be told without its memory.

@@ -17,13 +17,23 @@ SEED = 0
 """Under which `run` draws, so that its fingerprints can be compared with recorded ones."""
 
 
-def described(zygote: Zygote, problem: Problem, math: MathMode = "ieee") -> dict[str, Any]:
+DESCRIBED_WITH = ("torch.utils.flop_counter", "torch._dynamo", "torch.fx.experimental.symbolic_shapes")
+"""What PyTorch imports to run on the meta device: a second of each process that describes a problem."""
+
+
+def described(
+    zygote: Zygote, problem: Problem, math: MathMode = "ieee", preload: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Names, shapes, FLOPs and bytes at the problem's sizes, without its memory; see `examiner.describe`.
+
+    Args:
+        preload: `DESCRIBED_WITH` if more problems follow: they are then forked from a zygote that has imported it,
+            whose start takes as long as three descriptions.
 
     Raises:
         ProblemError: its own code fails.
     """
-    return _ask(zygote, problem, "describe", math=math)
+    return _ask(zygote, problem, "describe", "cpu", preload, math=math)
 
 
 def ran(zygote: Zygote, problem: Problem) -> dict[str, Any]:
@@ -45,10 +55,12 @@ def certain(zygote: Zygote, problem: Problem, math: MathMode, device: str) -> di
     return _ask(zygote, problem, "certain", device, **fields)
 
 
-def _ask(zygote: Zygote, problem: Problem, do: str, where: str = "cpu", /, **fields: Any) -> dict[str, Any]:
+def _ask(
+    zygote: Zygote, problem: Problem, do: str, where: str = "cpu", preload: tuple[str, ...] = (), /, **fields: Any
+) -> dict[str, Any]:
     answer = os.memfd_create("examination", os.MFD_CLOEXEC)
     try:
-        with WorkerProcess(zygote, "examiner", where, sealed=False) as process:
+        with WorkerProcess(zygote, "examiner", where, sealed=False, preload=preload) as process:
             if where == "cpu" and launch_cores():  # somebody else may be timed on a GPU meanwhile
                 step_back(process.pid)
             path = process.scratch / "problem.py"
