@@ -11,8 +11,7 @@ import math
 import statistics
 from collections.abc import Iterable, Sequence
 
-from scipy.stats import norm
-from scipy.stats import t as student
+from scipy.special import ndtri, stdtrit
 
 from kernelgauge.schema import Baseline, Evaluation, Measured, Mode, OverBaseline, Timing, conditions
 from kernelgauge.timing.ratio import Ratio, standard_error_of_median
@@ -35,10 +34,10 @@ def typical_interval(samples: Sequence[float], rounds: Sequence[int], confidence
         ends = [sum(rounds[: place + 1]) for place in range(len(rounds))]
         pieces = [samples[end - size : end] for end, size in zip(ends, rounds, strict=True)]
         logs = [math.log(statistics.median(piece)) for piece in pieces]
-        quantile = float(student.ppf((1 + confidence) / 2, len(logs) - 1))
+        quantile = float(stdtrit(len(logs) - 1, (1 + confidence) / 2))
         half = quantile * statistics.stdev(logs) / math.sqrt(len(logs))
     else:
-        quantile = float(norm.ppf((1 + confidence) / 2))
+        quantile = float(ndtri((1 + confidence) / 2))
         half = quantile * standard_error_of_median(samples) / statistics.median(samples)
     return math.exp(-half), math.exp(half)
 

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm
-from scipy.stats import t as student
+from scipy.special import ndtri, stdtrit
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def paired(reference: Sequence[float], candidate: Sequence[float], confidence: f
     count = len(logs)
     first, second = np.triu_indices(count)
     averages = np.sort((logs[first] + logs[second]) / 2)
-    z = float(norm.ppf((1 + confidence) / 2))
+    z = float(ndtri((1 + confidence) / 2))
     centre = count * (count + 1) / 4
     spread = math.sqrt(count * (count + 1) * (2 * count + 1) / 24)
     rank = max(int(centre - z * spread), 0)
@@ -83,7 +82,7 @@ def of_rounds(
     pieces = [slice(end - size, end) for end, size in zip(ends, rounds, strict=True)]
     logs = [math.log(paired(reference[piece], candidate[piece], confidence).estimate) for piece in pieces]
     centre = statistics.fmean(logs)
-    quantile = float(student.ppf((1 + confidence) / 2, len(logs) - 1))
+    quantile = float(stdtrit(len(logs) - 1, (1 + confidence) / 2))
     half = quantile * statistics.stdev(logs) / math.sqrt(len(logs))
     return Ratio(math.exp(centre), math.exp(centre - half), math.exp(centre + half))
 
@@ -93,5 +92,5 @@ def of_means(reference: Sequence[float], candidate: Sequence[float], confidence:
     a, b = np.asarray(reference, float), np.asarray(candidate, float)
     estimate = float(a.mean() / b.mean())
     variance = a.var(ddof=1) / len(a) / a.mean() ** 2 + b.var(ddof=1) / len(b) / b.mean() ** 2
-    width = float(norm.ppf((1 + confidence) / 2)) * math.sqrt(variance)
+    width = float(ndtri((1 + confidence) / 2)) * math.sqrt(variance)
     return Ratio(estimate, estimate * math.exp(-width), estimate * math.exp(width))
