@@ -1,8 +1,10 @@
-"""How many pairs of processes a ratio takes: more where the first say faster or slower by little."""
+"""How many pairs of processes a ratio takes: more where the first are off 1 by little."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -11,7 +13,7 @@ import pytest
 from kernelgauge.config import Protocol, load_protocol
 from kernelgauge.evaluation import measure
 from kernelgauge.evaluation.samples import Sample, Samples
-from kernelgauge.schema import Outcome
+from kernelgauge.schema import Outcome, Timing
 from kernelgauge.session import Session
 
 PROBLEM = """
@@ -68,26 +70,56 @@ def test_processes(session: Session, tmp_path: Path, doubt: float, rounds: int) 
     assert min(record.timing.rounds) >= 6  # who is asked again says as much as who was asked first
 
 
-def test_who_is_asked_again_is_sampled_like_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the others have said: one more call would not change the interval of theirs."""
-    draw = random.Random(3)
+Simulated = Callable[[list[float], dict[str, object]], Timing]
 
-    def call() -> Sample:
-        return Sample(round(5e6 * draw.gauss(1, 0.05)) + 100_000 + draw.randint(0, 5000), 1000, 5_000_000)
 
-    def pair(_reference: Mock, _candidate: Mock, samples: Samples) -> None:
-        samples.reference.append(call())
-        samples.candidate.append(call())
-
+@pytest.fixture
+def simulated(monkeypatch: pytest.MonkeyPatch) -> Simulated:
+    """A measurement of calls of 5 ms, given their scatter in each round of processes, and what the rules change."""
     monkeypatch.setattr(measure, "spread_threads", lambda pid: None)
     monkeypatch.setattr(measure, "verify", lambda *_: None)
-    measurement = measure.Measurement(rules(100.0).timing.model_copy(update={"max_samples": 400}), "cpu")
-    monkeypatch.setattr(measurement, "_pair", pair)
-    for number in (1, 2, 3):
-        measurement.round(Mock(), Mock(), number, [])
-    result = measurement.result()
+
+    def run(scatters: list[float], changed: dict[str, object]) -> Timing:
+        draw = random.Random(3)
+        measurement = measure.Measurement(rules(100.0).timing.model_copy(update=changed), "cpu")
+
+        def pair(scatter: float, _reference: Mock, _candidate: Mock, samples: Samples) -> None:
+            for taken in (samples.reference, samples.candidate):
+                nanoseconds = 5e6 * draw.gauss(1, scatter) + 100_000 + draw.randint(0, 5000)
+                taken.append(Sample(round(nanoseconds), 1000, 5_000_000))
+
+        for number, scatter in enumerate(scatters, 1):
+            monkeypatch.setattr(measurement, "_pair", partial(pair, scatter))
+            measurement.round(Mock(), Mock(), number, [])
+        return measurement.result()
+
+    return run
+
+
+def test_who_is_asked_again_is_sampled_like_the_first(simulated: Simulated) -> None:
+    """Whatever the others have said: one more call would not change the interval of theirs."""
+    result = simulated([0.05] * 3, {"max_samples": 400})
     assert result.stopped == "precise"
     assert min(result.rounds) > 20 and max(result.rounds) < 200, result.rounds
+
+
+@pytest.mark.parametrize("restless", [0, 1, 2])
+def test_time_that_was_up_in_any_of_them_is_not_forgotten(simulated: Simulated, restless: int) -> None:
+    scatters = [0.02] * 3
+    scatters[restless] = 0.5
+    result = simulated(scatters, {"max_samples": 60})
+    assert result.stopped == "budget"
+    assert result.rounds[restless] == 60 and min(result.rounds) < 60, result.rounds
+
+
+def test_each_of_several_has_its_share_of_samples_and_so_has_who_is_asked_again(simulated: Simulated) -> None:
+    result = simulated([0.5] * 5, {"processes": 3, "processes_in_doubt": 5, "max_samples": 60})
+    assert result.rounds == (20,) * 5
+
+
+def test_quiet_processes_need_no_more_than_their_part_of_the_fewest_samples(simulated: Simulated) -> None:
+    result = simulated([0.001] * 3, {"processes": 3, "min_samples": 18, "max_samples": 600})
+    assert result.rounds == (6,) * 3 and result.stopped == "precise"
 
 
 def test_what_strict_does_on_a_gpu() -> None:

@@ -87,6 +87,19 @@ def test_a_busy_host_that_delays_both_sides_favours_neither(seed: int) -> None:
     assert liar.ratio(GPU_RULES, final=True).estimate == pytest.approx(1, abs=0.02)
 
 
+def test_pairs_taken_since_are_looked_at_as_if_there_were_no_others() -> None:
+    """In blocks of two on a GPU, and without what was dropped after them."""
+    before, since = taken(3e6, seed=7, count=8), taken(2e6, seed=8, count=16)
+    other_before, other_since = taken(1e6, seed=9, count=8), taken(1e6, seed=10, count=16)
+    both = Samples(claims=True, reference=before + since, candidate=other_before + other_since, ends=[8, 24])
+    alone = Samples(claims=True, reference=since, candidate=other_since, ends=[16])
+    late, own = both.ratio(GPU_RULES, final=False, since=8), alone.ratio(GPU_RULES, final=False)
+    assert late.estimate == pytest.approx(own.estimate, rel=0.01) and late.estimate == pytest.approx(2, rel=0.02)
+    assert both.ratio(GPU_RULES, final=False).estimate > 2.1
+    both.drop_block()
+    assert [len(each) for each in both.blocks(8)] == [7, 7]
+
+
 def test_a_machine_that_delays_one_side_alone_is_asked_again() -> None:
     """Seen on an H200 in the first evaluation after its start: a third of the candidate's calls 3 ms late."""
     draw = random.Random(5)

@@ -102,7 +102,7 @@ class TimingRules(Record):
     """How many fresh pairs of processes share the samples: where memory happens to lie differs between them."""
     doubt: float = Field(default=0.0, ge=0)
     """A ratio nearer to 1 than this, but not within half the resolution, is measured in more processes: the first may
-    explain it."""
+    explain it. So is one of which more than the resolution was charged to one side. 0: never."""
     processes_in_doubt: int = Field(default=1, ge=1)
     """How many pairs of processes that makes in all."""
     warmups: int = Field(ge=0)

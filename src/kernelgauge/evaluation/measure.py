@@ -93,7 +93,9 @@ class Measurement:
         self._eager = eager
         if self.rules.interleaved:
             with keeping_off(self._launching):
-                self._stopped = self._interleaved(reference, candidate, number)
+                stopped = self._interleaved(reference, candidate, number)
+            asked_again = number > self.rules.processes
+            self._stopped = "budget" if asked_again and self._stopped == "budget" else stopped
         elif self._device == "cpu":
             self._stopped = self._one_after_the_other(reference, candidate, started, number / self.rules.processes)
         else:
@@ -139,7 +141,7 @@ class Measurement:
         before = len(samples.reference)
         share, since, began = number / rules.processes, 0, time.monotonic() - self._seconds
         if number > rules.processes:  # asked again: like the first, whatever that has said
-            share, since, began = 1.0, before, time.monotonic()
+            share, since, began = 1 / rules.processes, before, time.monotonic()
         for warmup in range(rules.warmups):
             reference.draw("own")
             self._pair(reference, candidate, Samples())
@@ -164,12 +166,13 @@ class Measurement:
             if samples.claims and count % 2:
                 continue  # half a block
             ratio: Ratio | None = None
-            counted = count - since
-            if counted >= rules.min_samples * share and counted >= looked * _LOOK_AGAIN:
+            counted, own = count - since, count - before
+            enough = counted >= rules.min_samples * share and own >= rules.min_samples / rules.processes
+            if enough and counted >= looked * _LOOK_AGAIN:
                 ratio, looked = samples.ratio(rules, final=False, since=since), counted
             resolution = 0.0 if samples.claims else rules.resolution
             seconds = time.monotonic() - began
-            if why := finished(rules, counted, seconds, ratio, resolution, share, own=count - before):
+            if why := finished(rules, counted, seconds, ratio, resolution, share, own=own):
                 return why
 
     def _hold_against_a_streak(self, reference: Reference, candidate: Side) -> None:

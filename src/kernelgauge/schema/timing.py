@@ -81,7 +81,8 @@ class Timing(Record):
     """Whether launching took a good part of a call on one side at least."""
     gpu: GpuState | None = None
     stopped: Literal["precise", "budget", "fixed"]
-    """Why sampling ended: interval narrow enough, time or sample budget spent, or a fixed count."""
+    """Why sampling ended: interval narrow enough, time or sample budget spent, or a fixed count. Where
+    processes were asked again, each stops by itself: `budget` if one of them, or the first, did."""
 
     @property
     def facts(self) -> dict[str, str]:
