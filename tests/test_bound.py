@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pytest
 from factories import make_environment, make_evaluation, make_timing
@@ -20,6 +22,8 @@ from kernelgauge.cli.verdict import bound_line
 from kernelgauge.config import MathMode
 from kernelgauge.errors import MachineError, ProblemError, UsageError
 from kernelgauge.evaluation import examination
+from kernelgauge.evaluation.bounds import Bounds
+from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.specimens import problem, specimens
 from kernelgauge.hardware import gpu
 from kernelgauge.problems import catalogue
@@ -386,6 +390,23 @@ def test_what_cannot_be_told_without_values_has_no_work_and_is_asked_once(
     assert session.work(looks) is None
     monkeypatch.setattr(examination, "described", lambda *_: pytest.fail("it was asked again"))
     assert session.work(looks) is None
+
+
+def test_many_problems_are_described_by_processes_that_need_not_import(session: Session) -> None:
+    """Their zygote has; what it says is the same. The first two problems need no other one."""
+    asked, fork = [], Zygote.fork
+
+    def noted(zygote: Zygote, request: dict[str, Any], descriptors: list[int]) -> None:
+        asked.append(tuple(request["preload"]))
+        fork(zygote, request, descriptors)
+
+    problems = [load_problem(key) for key in ("2/39", "1/2", "1/19", "2/14")]
+    with Session() as fresh, pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(Zygote, "fork", noted)
+        bounds = Bounds(fresh._zygote, Path(folder))
+        found = [bounds.work(each, "ieee", fresh.environment) for each in problems]
+    assert asked == [(), (), examination.DESCRIBED_WITH, examination.DESCRIBED_WITH]
+    assert found == [session.work(each) for each in problems]
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])

@@ -56,7 +56,7 @@ class Bounds:
     def _described(self, problem: Problem, math: MathMode, environment: Environment) -> dict[str, Any]:
         def examine() -> dict[str, Any]:
             self._examined += 1
-            # Who asks about a third problem goes through many.
+            # Who asks for the third time goes through many problems.
             preload = examination.DESCRIBED_WITH if self._examined > 2 else ()
             found = examination.described(self._zygote, problem, math, preload)
             return {"flops": found["flops"], "moved": found["moved"], "call": asdict(Call.of(found))}

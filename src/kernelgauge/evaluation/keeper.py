@@ -50,7 +50,7 @@ class Keeper:
 
     def status(self) -> int | None:
         """How the worker ended, as in `os.waitstatus_to_exitcode`; None if it has not."""
-        if self._status is None and is_readable(self._reports, 0):
+        if self._status is None and self._reports >= 0 and is_readable(self._reports, 0):
             self.wait(0.1)
         return self._status
 

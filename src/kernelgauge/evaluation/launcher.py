@@ -20,6 +20,7 @@ from kernelgauge.evaluation import private, view
 from kernelgauge.evaluation.channel import receive, send
 from kernelgauge.evaluation.scratch import ScratchFolders
 from kernelgauge.hardware import memory_bytes, visible_devices
+from kernelgauge.timing.cores import off_launch_cores
 
 Role = Literal["worker", "oracle", "examiner", "counted"]
 
@@ -73,7 +74,8 @@ class _Forker:
         theirs.close()
         self.socket.settimeout(_START_SECONDS)
         try:
-            ready, _ = receive(self.socket)
+            with off_launch_cores(self.process.pid):  # imports take seconds, and somebody may be timed meanwhile
+                ready, _ = receive(self.socket)
         except (EOFError, OSError) as error:
             self.close()
             raise MachineError(f"the worker zygote did not start: {error}") from error
@@ -90,8 +92,9 @@ class _Forker:
 class Zygote:
     """The processes that fork sealed workers; each started on first use, restarted if it dies.
 
-    There is one for each set of preloaded modules: what one backend preloads (TorchInductor brings Triton) must not
-    be in the processes of another, which may have to be told how to run before it is imported.
+    There is one for each set of preloaded modules: what one backend preloads (TorchInductor brings Triton), or what
+    describes problems, must not be in the processes of another, which may have to be told how to run before it is
+    imported.
     """
 
     def __init__(self, settings: Settings):

@@ -62,7 +62,7 @@ class WorkerProcess:
         sealed: whether the walls of `isolation` go up.
         writable: folders it may write to beside its scratch.
         visible: folders it may read beside these, `given` and what `view` names.
-        preload: modules the zygote imports before it forks; named by backends, never by candidates.
+        preload: modules the zygote imports before it forks; named by backends or by us, never by candidates.
         compiles: whether it starts compilers, which together take more memory than a worker.
     """
 
@@ -83,18 +83,6 @@ class WorkerProcess:
         """Where the parent puts what the worker may read and not change."""
         for name in ("home", "tmp"):
             (self.scratch / name).mkdir()
-        # Opened once, here: by the time it is read, the worker may have put something else in its place.
-        self._log = os.open(self.scratch / "log.txt", os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
-        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._holder_control, holder_side = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._keeper = Keeper()
-        self._frozen = False
-        memory = memory_limit(zygote.settings, "" if compiles else device)
-        self.holdings = Holdings(memory, int(zygote.settings.limits.disk_gb * 2**30))
-        self._limited = sealed and role == "worker"
-        self._folders = [self.scratch, *(folder for folder in writable if folder != SHARED_MEMORY)]
-        self.device_started = False
-        self._still = Running()
         request = fork_request(
             zygote.settings,
             role,
@@ -107,6 +95,18 @@ class WorkerProcess:
             self.given,
             preload,
         )
+        memory = memory_limit(zygote.settings, "" if compiles else device)
+        self.holdings = Holdings(memory, int(zygote.settings.limits.disk_gb * 2**30))
+        # Opened once, here: by the time it is read, the worker may have put something else in its place.
+        self._log = os.open(self.scratch / "log.txt", os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._holder_control, holder_side = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._keeper = Keeper()
+        self._frozen = False
+        self._limited = sealed and role == "worker"
+        self._folders = [self.scratch, *(folder for folder in writable if folder != SHARED_MEMORY)]
+        self.device_started = False
+        self._still = Running()
         try:
             try:
                 zygote.fork(request, [theirs.fileno(), self._keeper.reporting, self._log, holder_side.fileno()])

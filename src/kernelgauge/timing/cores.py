@@ -52,6 +52,18 @@ def leave_launch_cores(pid: int) -> None:
         os.sched_setaffinity(pid, off(launch_cores()))
 
 
+@contextmanager
+def off_launch_cores(pid: int) -> Iterator[None]:
+    """While open, a process's main thread is kept off the cores that launch kernels."""
+    before = os.sched_getaffinity(pid)
+    leave_launch_cores(pid)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.sched_setaffinity(pid, before)
+
+
 def pin(pid: int, core: int) -> None:
     """Keep its main thread on this core, and threads it starts from now on; those it has stay where they are."""
     with suppress(OSError):

@@ -33,7 +33,7 @@ LANGUAGES = {
 _DRAWS = {
     "signed": "random signs",
     "normal": "normally distributed values",
-    "scaled": "much larger and smaller values",
+    "scaled": "values up to four times larger or ten times smaller",
     "offgrid": "values that TF32 and bfloat16 round",
     "planted": "a few values out of place",
 }
