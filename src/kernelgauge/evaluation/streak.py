@@ -30,7 +30,7 @@ from kernelgauge.evaluation.side import Side
 from kernelgauge.hardware import device_index
 from kernelgauge.schema import Outcome
 
-MOST_CALLS = 8
+MOST_CALLS = 32
 # In all calls together: the order for more would not fit a message.
 _MOST_TENSORS = 240
 # Rows without computing; a disturbed one takes longer.
