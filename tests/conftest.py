@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("gpu") and gpu() is None:
             item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU: nvidia-smi lists none"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def turn_on_the_gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Files with tests of the GPU wait for each other: their caches, and so their leases, are their own, and one of
+    them holds nearly all of its memory."""
+    here = [item for item in request.session.items if item.path == request.path]
+    if gpu() is None or not any(item.get_closest_marker("gpu") for item in here):
+        yield
+        return
+    with (tmp_path_factory.getbasetemp().parent / "gpu-turn").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,6 +10,7 @@ import torch
 from factories import quick_protocol
 
 from kernelgauge.config import Limits, Protocol, load_protocol
+from kernelgauge.contest import judge_all
 from kernelgauge.errors import ReferenceTooLarge
 from kernelgauge.schema import GB, Candidate, Evaluation, Outcome, Problem, RunHeader
 from kernelgauge.session import Session
@@ -264,6 +265,6 @@ def test_a_run_judges_what_fits_and_lists_what_does_not(capped: Session, quick: 
         gpu_memory_gb=CAP,
     )
     with Run.create(tmp_path / "run", header) as run:
-        assert capped.run(Identical(), run, keys, protocol=quick) == []
+        assert judge_all(capped, Identical(), run, keys, protocol=quick) == []
         assert [record.problem for record in run.latest()] == keys[:1]
         assert {found.problem for found in run.too_large()} == set(keys[1:])
