@@ -38,6 +38,7 @@ check: $(DEV_READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini
 
 # What `make test` leaves out because it takes minutes: the heaviest problems.
 nightly: $(DEV_READY)

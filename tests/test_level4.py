@@ -198,14 +198,14 @@ def test_a_configuration_survives_the_way_into_a_worker(key, transformers):
     assert again[1]._attn_implementation is None
 
 
-def test_what_a_configuration_does_not_write_down_travels_too(transformers):
+def test_what_a_configuration_does_not_write_down_travels_too(transformers: Any):
     config = transformers.GPT2Config(attn_implementation="eager", id2label={0: "no", 1: "yes", 2: "both"})
     again = decode(json.loads(json.dumps(encode({"nested": (config,)}))))["nested"][0]
     assert again._attn_implementation == "eager"
     assert again.id2label == {0: "no", 1: "yes", 2: "both"}
 
 
-def test_only_configurations_of_the_library_itself_travel(transformers):
+def test_only_configurations_of_the_library_itself_travel(transformers: Any):
     class Mine(transformers.GPT2Config):
         pass
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from importlib import resources
@@ -228,9 +229,7 @@ def test_a_worker_killed_twice_is_a_runtime_error(session: Session, tmp_path: Pa
     assert session.evaluate(problem(), honest, timed=False).passed
 
 
-def threading_evaluate(session: Session, source: str, results: list) -> object:
-    import threading
-
+def threading_evaluate(session: Session, source: str, results: list) -> threading.Thread:
     def judge() -> None:
         try:
             results.append(session.evaluate(problem(), source, device="cpu", timed=False))
