@@ -97,6 +97,15 @@ def test_no_text_has_changed_since_it_was_verified(level: int) -> None:
         )
 
 
+def test_what_would_pass_without_the_work_was_recorded_under_todays_rules() -> None:
+    today = {name: load_protocol(name).judgement_digest for name in ("strict", "v0.1")}
+    for key in catalogue.select():
+        recorded = verified(key)
+        assert recorded is not None and recorded.protocols == today, (
+            f"{key}: what decides which answers are right has changed: run `kernelgauge problems verify --record`"
+        )
+
+
 def test_every_problem_of_the_facts_is_there() -> None:
     assert [len(catalogue.keys([level])) for level in (1, 2, 3, 4)] == [100, 100, 50, 20]
     for key in catalogue.keys([1, 2, 3]):
