@@ -58,15 +58,25 @@ def test_a_module_that_starts_the_gpu_is_left_to_those_who_need_it(zygote: Zygot
 
 def test_triton_imported_once_keeps_its_files_in_the_home_of_each_process(zygote: Zygote, tmp_path: Path) -> None:
     pytest.importorskip("triton")
-    asks = tmp_path / "asks_for_its_home.py"
-    asks.write_text("import triton\nraise RuntimeError(triton.knobs.cache.dir)\n")
+    text = "import triton\nraise RuntimeError(triton.knobs.cache.dir)\n"
     for _ in range(2):
-        with WorkerProcess(zygote, "worker", preload=("triton",)) as process:
-            path = process.scratch / "candidate.py"
-            path.write_text(asks.read_text())
-            where = {"path": str(path), "build_dir": str(tmp_path)}
-            claim = process.ask("build", 60, "loaded", backend="torch", hidden=False, **where)
-            assert claim.message.rstrip().endswith(f"RuntimeError: {process.scratch}/home/.triton/cache")
+        assert said(zygote, tmp_path, text, ("triton",)).endswith("RuntimeError: SCRATCH/home/.triton/cache")
+
+
+def said(zygote: Zygote, tmp_path: Path, text: str, preload: tuple[str, ...] = ()) -> str:
+    """The end of what a forked process raises that runs this text."""
+    with WorkerProcess(zygote, "worker", preload=preload) as process:
+        path = process.scratch / "candidate.py"
+        path.write_text(text)
+        where = {"path": str(path), "build_dir": str(tmp_path)}
+        claim = process.ask("build", 60, "loaded", backend="torch", hidden=False, **where)
+        return claim.message.rstrip().replace(str(process.scratch), "SCRATCH")
+
+
+def test_garbage_is_looked_for_in_every_process_though_not_among_imports(zygote: Zygote, tmp_path: Path) -> None:
+    text = "import gc\nraise RuntimeError(f'{gc.isenabled()} {gc.get_freeze_count() > 10_000}')\n"
+    for preload in ((), ("torch._dynamo",)):
+        assert said(zygote, tmp_path, text, preload).endswith("RuntimeError: True True")
 
 
 @pytest.mark.gpu

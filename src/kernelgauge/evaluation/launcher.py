@@ -34,6 +34,7 @@ TORCH_INDUCTOR = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_CPP_CACHE
 """One compiler at a time, and no precompiled headers: those lie outside the cache, where a worker cannot write."""
 
 _START_SECONDS = 60.0
+_PROGRAM = ("kernelgauge.start", "kernelgauge.evaluation.zygote")
 
 BESIDE_A_GPU = 4
 """Most CPU threads of a process whose work is done by a GPU."""
@@ -65,7 +66,7 @@ class _Forker:
                 environment[name] = os.environ[name]
         self.process = subprocess.Popen(
             # -P: nothing is imported from the folder that it runs in, nor may workers read there.
-            [sys.executable, "-P", "-u", "-m", "kernelgauge.evaluation.zygote", str(theirs.fileno()), *preload],
+            [sys.executable, "-P", "-u", "-m", *_PROGRAM, str(theirs.fileno()), *preload],
             pass_fds=[theirs.fileno()],
             env=environment,
             stdin=subprocess.DEVNULL,

@@ -32,6 +32,7 @@ from kernelgauge.evaluation.channel import receive, send
 from kernelgauge.evaluation.holdings import count
 from kernelgauge.evaluation.isolation import Files
 from kernelgauge.evaluation.landlock import View
+from kernelgauge.start import importing
 
 _ROLES = {"worker": worker.serve, "oracle": oracle.serve, "examiner": examiner.serve, "counted": counted.serve}
 _EXIT_SETUP_FAILED = 97
@@ -167,8 +168,9 @@ def _leave_driver() -> None:
 
 
 def _preload(modules: list[str]) -> None:
-    for module in modules:
-        import_module(module)
+    with importing():
+        for module in modules:
+            import_module(module)
     if (settings := sys.modules.get("torch._inductor.config")) is not None:
         # They would lie in the folder for temporary files of this process. An older torch does not read this from
         # the environment.
@@ -203,7 +205,3 @@ def main() -> None:
                 os._exit(_EXIT_SETUP_FAILED)
         for descriptor in descriptors:
             os.close(descriptor)
-
-
-if __name__ == "__main__":
-    main()

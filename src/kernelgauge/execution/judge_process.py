@@ -79,7 +79,7 @@ class JudgeProcess:
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "kernelgauge.execution.judge_process", str(theirs.fileno())],
+            [sys.executable, "-m", "kernelgauge.start", __name__, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
         )
@@ -113,7 +113,3 @@ def main() -> None:
                 session.send(_judged(supervisor, *session.recv()))
         finally:
             supervisor.abandon()
-
-
-if __name__ == "__main__":
-    main()

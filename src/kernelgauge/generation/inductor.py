@@ -93,7 +93,7 @@ class Inductor:
     def _ask(self, request: str, device: str) -> dict[str, str]:
         with tempfile.TemporaryDirectory(prefix="kernelgauge-inductor-") as scratch:
             child = subprocess.Popen(
-                [sys.executable, "-m", "kernelgauge.generation.inductor_compile"],
+                [sys.executable, "-m", "kernelgauge.start", "kernelgauge.generation.inductor_compile"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

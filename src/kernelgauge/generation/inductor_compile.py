@@ -32,6 +32,7 @@ def main() -> None:
     request = json.loads(sys.stdin.read())
     with answer:
         json.dump(_answer(request), answer)
+    os._exit(0)  # taking the compiler apart would take a second
 
 
 def _answer(request: dict[str, Any]) -> dict[str, str]:
@@ -114,7 +115,3 @@ def _equal(expected: Any, built: Any) -> bool:
     if expected.shape != built.shape or expected.dtype != built.dtype:
         return False
     return torch.allclose(expected, built, rtol=0, atol=0, equal_nan=True)
-
-
-if __name__ == "__main__":
-    main()
