@@ -186,8 +186,8 @@ def test_rows_of_several_rounds_share_the_word() -> None:
 
 @pytest.mark.parametrize(
     ("claim_us", "row_us", "calls", "unnoticed_us"),
-    [(3062, 3246, 2, 111), (5169, 5399, 3, 165), (5565, 5803, 2, 245), (157, 202, 8, 286)],
-    ids=["3/50", "2/47", "2/51", "1/88"],
+    [(3062, 3246, 2, 111), (5169, 5399, 3, 165), (5565, 5803, 2, 245), (157, 202, 8, 286), (157, 202, 29, 286)],
+    ids=["3/50", "2/47", "2/51", "1/88", "1/88 in a longer row"],
 )
 def test_honest_rows_that_were_charged_on_an_h200_no_longer_are(
     claim_us: int, row_us: int, calls: int, unnoticed_us: int
