@@ -12,11 +12,17 @@ from factories import REFERENCE, quick_protocol
 from kernelgauge.hardware import gpu
 from kernelgauge.session import Session
 
+TURN_SECONDS = 3600
+"""Of a test in a file that may have to wait for the GPU: waiting counts towards its time."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests marked `gpu` skip by themselves where there is none."""
+    """Tests marked `gpu` skip by themselves where there is none; where there is one, their files take turns."""
+    files = {item.path for item in items if item.get_closest_marker("gpu")}
     for item in items:
-        if item.get_closest_marker("gpu") and gpu() is None:
+        if gpu() is not None and item.path in files:
+            item.add_marker(pytest.mark.timeout(TURN_SECONDS))
+        elif item.get_closest_marker("gpu"):
             item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU: nvidia-smi lists none"))
 
 
