@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import torch
@@ -31,18 +32,22 @@ def in_memory(tensor: torch.Tensor) -> torch.Tensor:
     return plain.resolve_conj().resolve_neg() if plain.is_conj() or plain.is_neg() else plain
 
 
-def _span(tensor: torch.Tensor) -> tuple[int, int]:
-    """First address of the elements and the one past the last."""
+Span = tuple[int, int]
+"""First address of a tensor's elements and the one past the last."""
+
+
+def spans(tensors: Iterable[torch.Tensor]) -> list[Span]:
+    """Where tensors lie now, those without elements left out. Later one may lie elsewhere, or not say: its memory can
+    be taken from it, as CUDA graphs do with what an earlier replay returned."""
+    return [_span(tensor) for tensor in tensors if tensor.numel()]
+
+
+def _span(tensor: torch.Tensor) -> Span:
     reach = sum((size - 1) * abs(stride) for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
     start = tensor.data_ptr()
     return start, start + (reach + 1) * tensor.element_size()
 
 
-def overlap(tensors: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
-    """Whether any of `tensors` shares memory with the elements of any of `others`."""
-    spans = [_span(other) for other in others if other.numel()]
-    for tensor in tensors:
-        start, end = _span(tensor)
-        if tensor.numel() and any(start < last and first < end for first, last in spans):
-            return True
-    return False
+def overlap(some: Iterable[Span], others: Collection[Span]) -> bool:
+    """Whether any of `some` shares memory with any of `others`."""
+    return any(start < last and first < end for start, end in some for first, last in others)

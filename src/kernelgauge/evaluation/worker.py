@@ -29,7 +29,7 @@ from kernelgauge.evaluation.arguments import decode
 from kernelgauge.evaluation.channel import LARGEST_TEXT, MOST_SAMPLES, TensorSpec, await_awake, receive, send
 from kernelgauge.evaluation.initialisers import randomised
 from kernelgauge.evaluation.math_modes import cast, set_flags
-from kernelgauge.evaluation.outputs import flatten, in_memory, overlap
+from kernelgauge.evaluation.outputs import Span, flatten, in_memory, overlap, spans
 from kernelgauge.evaluation.regions import Region, dtype_name, opened
 from kernelgauge.timing.timers import Timer, timer_named
 
@@ -92,7 +92,7 @@ class Bench:
         self.shared: dict[str, Region] = {}
         self.targets: list[torch.Tensor] = []
         self.arguments: list[Any] = []
-        self.previous: list[torch.Tensor] = []
+        self.previous: tuple[list[torch.Tensor], list[Span]] = ([], [])
         self.row: list[tuple[int, list[Any], list[torch.Tensor]]] = []
         self.witness: Any = None
         self._spin = torch.zeros(1 << 17)
@@ -172,6 +172,7 @@ class Bench:
         of the end of the computation only at the end of the copy.
         """
         clock = self._timer(timer)
+        given = spans(a for a in self.arguments if isinstance(a, torch.Tensor)) if watch else []
         with torch.no_grad():
             result = clock.call(self._run)
         outputs = [in_memory(tensor) for tensor in flatten(result)]
@@ -188,12 +189,13 @@ class Bench:
             self._synchronise()
         claim = {"event": "done", "tensors": metadata, "copied": copied, "forward_ns": clock.elapsed_ns()}
         if watch:
-            given = [a for a in self.arguments if isinstance(a, torch.Tensor)]
-            claim["aliases_input"] = overlap(outputs, given)
-            claim["reuses_output"] = overlap(outputs, self.previous)
-            self.previous = [t for t in outputs if t.numel()]
+            lie = spans(outputs)
+            claim["aliases_input"] = overlap(lie, given)
+            claim["reuses_output"] = overlap(lie, self.previous[1])
+            # Held as well, so that nobody is given their memory for being done with it.
+            self.previous = (outputs, lie)
         else:
-            self.previous = []
+            self.previous = ([], [])
         return claim
 
     def stage_streak(self, calls: list[dict[str, Any]], expected: list[list[dict[str, Any]]]) -> dict[str, Any]:
