@@ -14,6 +14,7 @@ import re
 import subprocess
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernelgauge.backends import toolchain
@@ -55,7 +56,14 @@ def make(folder: Path) -> None:
     levels = ["host", "cuda", "cuda+python"] if cuda_home() else ["host"]
     with ThreadPoolExecutor() as pool:
         compiled = pool.submit(_compile_factories, folder)
-        omitted = dict(zip(levels, pool.map(lambda level: _omitted(folder, headers, level), levels), strict=True))
+        # The full headers are the same at both levels of CUDA.
+        full = {level: pool.submit(_unit, folder, level, slim=False) for level in levels[:2]}
+        slim = {level: pool.submit(_unit, folder, level, slim=True) for level in levels}
+        own = {str(path) for path in headers.values()} | {str(folder / "none" / CANDIDATE_HEADER)}
+        omitted = {
+            level: _omitted(headers, own, full[level.removesuffix("+python")].result(), slim[level].result())
+            for level in levels
+        }
         compiled.result()
     index = {"levels": omitted, "operators": _operators(), "factories": _factory_names()}
     (folder / "index.json").write_text(json.dumps(index))
@@ -147,27 +155,42 @@ def _operators() -> dict[str, str]:
     return found
 
 
-def _omitted(folder: Path, headers: dict[str, Path], level: str) -> dict[str, list[str]]:
-    """What the full `torch/extension.h` declares at this level and the slim one does not."""
-    full, slim = _preprocessed(folder, level, slim=False), _preprocessed(folder, level, slim=True)
-    files, kept = _files(full), _files(slim)
-    own = {str(path) for path in headers.values()} | {str(folder / "none" / CANDIDATE_HEADER)}
+@dataclass(frozen=True)
+class _Unit:
+    """What a translation unit sees that includes `torch/extension.h`: files, what they declare, macros at its end."""
+
+    files: set[str]
+    declared: Declared
+    macros: dict[str, str]
+
+
+def _unit(folder: Path, level: str, slim: bool) -> _Unit:
+    text = _preprocessed(folder, level, slim)
+    files = set(re.findall(r'^# \d+ "([^"\n]*)"', text, re.MULTILINE))
+    return _Unit(files, declarations(text), _macros(folder, level, slim))
+
+
+def _omitted(headers: dict[str, Path], own: set[str], full: _Unit, slim: _Unit) -> dict[str, list[str]]:
+    """What the full `torch/extension.h` declares and the slim one does not.
+
+    Args:
+        own: the files of ours among those that the slim one brings.
+    """
+    files, kept = full.files, slim.files
     if strangers := [
         name for name in sorted(kept - files - own) if not name.startswith("<") and not _twin(name, files)
     ]:
         raise RuntimeError(f"slim headers bring what the full ones do not: {strangers[:3]}")
-    in_full, in_slim = declarations(full), declarations(slim)
-    names = {
-        ("torch", space) for space in _spaces(in_full, files - kept) - _spaces(in_full, kept) - _BROUGHT_BY_OTHERS
-    }
+    spaces = _spaces(full.declared, files - kept) - _spaces(full.declared, kept) - _BROUGHT_BY_OTHERS
+    names = {("torch", space) for space in spaces}
     for name in files - kept:
         if "/ATen/ops/" not in name:  # these come back by the names that a candidate uses
             replacement = str(headers.get(name, ""))
-            names |= in_full.get(name, set()) - in_slim.get(replacement, set())
-    macros, slim_macros = (_macros(folder, level, slim=which) for which in (False, True))
+            names |= full.declared.get(name, set()) - slim.declared.get(replacement, set())
+    macros = {n for n in full.macros.keys() | slim.macros.keys() if full.macros.get(n) != slim.macros.get(n)}
     include = f"{toolchain.torch_folder()}/include/"
     return {
-        "macros": sorted(n for n in macros.keys() | slim_macros.keys() if macros.get(n) != slim_macros.get(n)),
+        "macros": sorted(macros),
         "qualified": sorted({name for space, name in names if space in _SPACES}),
         "called": sorted({name for space, name in names if space in ("", "at", "c10")}),
         "files": sorted(name.removeprefix(include).removeprefix(_API) for name in kept if name.startswith(include)),
@@ -199,10 +222,6 @@ def _macros(folder: Path, level: str, slim: bool) -> dict[str, str]:
     text = _preprocessed(folder, level, slim, *flags)
     found = dict(re.findall(r"^#define (\w+)((?:\(.*?\))?.*)$", text, re.MULTILINE))
     return {name: body for name, body in found.items() if not name.startswith("KERNELGAUGE_")}
-
-
-def _files(preprocessed: str) -> set[str]:
-    return set(re.findall(r'^# \d+ "([^"\n]*)"', preprocessed, re.MULTILINE))
 
 
 def _run(command: list[str]) -> str:
