@@ -192,7 +192,7 @@ class Bench:
             lie = spans(outputs)
             claim["aliases_input"] = overlap(lie, given)
             claim["reuses_output"] = overlap(lie, self.previous[1])
-            # Held as well, so that nobody is given their memory for being done with it.
+            # The tensors are held too: memory that was freed and given out again would look like theirs.
             self.previous = (outputs, lie)
         else:
             self.previous = ([], [])

@@ -54,6 +54,8 @@ def make(folder: Path) -> None:
     """
     headers = _write_headers(folder / "include")
     levels = ["host", "cuda", "cuda+python"] if cuda_home() else ["host"]
+    for name in ("probe.cpp", "probe.cu"):  # here, since several compilers read one at once
+        (folder / name).write_text("#include <torch/extension.h>\n")
     with ThreadPoolExecutor() as pool:
         compiled = pool.submit(_compile_factories, folder)
         # The full headers are the same at both levels of CUDA.
@@ -211,7 +213,6 @@ def _twin(name: str, files: set[str]) -> bool:
 
 def _preprocessed(folder: Path, level: str, slim: bool, *flags: str) -> str:
     source = folder / ("probe.cpp" if level == "host" else "probe.cu")
-    source.write_text("#include <torch/extension.h>\n")  # levels may do so at once: the same text
     command = toolchain.host_command() if level == "host" else toolchain.nvcc_command()
     python = [f"-D{PYTHON_MACRO}"] if level.endswith("python") else []
     return _run([*command, *(_search(folder) if slim else []), *python, "-E", *flags, str(source)])
