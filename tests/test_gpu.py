@@ -17,6 +17,7 @@ from kernelgauge.timing.timers import timer_named, timer_names
 pytestmark = pytest.mark.gpu
 
 RELU = specimen_problem("large_map", "cuda").source
+FEW_ROWS = specimen_problem("few_rows", "cuda").source
 
 GEMM = """
 import torch
@@ -155,6 +156,17 @@ def test_a_graph_is_replayed_on_both_sides_on_fresh_inputs(gpu_session: Session)
     record = job.record()
     assert record.outcome is Outcome.PASSED, record.reason
     assert record.timing is not None and record.timing.timer == "cuda_graph" and record.standing == "tie"
+
+
+def test_a_missing_barrier_shows(gpu_session: Session) -> None:
+    """With warm caches its warps are done at the same moment, and it passes. A third of those with cold ones sees
+    it: untimed, one evaluation in six does not."""
+    right = SPECIMENS["waits_for_its_warps"].source
+    racing = right.replace("__syncthreads();", "", 1)
+    untimed = (judged(gpu_session, racing, FEW_ROWS) for _ in range(8))
+    assert any(record.outcome in (Outcome.WRONG_VALUE, Outcome.WRONG_PRECISION) for record in untimed)
+    assert not judged(gpu_session, racing, FEW_ROWS, timed=True).passed
+    assert judged(gpu_session, right, FEW_ROWS, timed=True).passed
 
 
 @pytest.fixture(scope="module")

@@ -79,16 +79,20 @@ class Judging:
             if isinstance(right, NoCandidate):
                 self.counts["no candidate"] += 1
                 continue
-            if not self._right_is_right(Changed(problem, right.contestant, "", "", right.source, right.backend)):
+            unchanged = Changed(problem, right.contestant, "", "", right.source, right.backend)
+            made = compiled.mutants(problem, right, self.options.each, self.options.most)
+            new = [each for each in made if each.id not in self.ledger]
+            if (not new and self._knows(unchanged)) or not self._right_is_right(unchanged):
                 continue
-            for changed in compiled.mutants(problem, right, self.options.each, self.options.most):
-                if changed.id in self.ledger:
-                    continue
+            for changed in new:
                 text = compiled.built(self.session, changed, device)
                 finding = Finding("stillborn", detail="does not compile")
                 if text is not None:
                     (finding,) = examine(problem, [text], device)
                 self._judge_fault(changed, finding)
+
+    def _knows(self, right: Changed) -> bool:
+        return all(_honest_id(right, repeat) in self.right for repeat in range(self.options.repeats))
 
     def _right_is_right(self, right: Changed) -> bool:
         """Whether there are faults to look for in a candidate: not where it is refused itself, which is recorded."""
@@ -123,7 +127,7 @@ class Judging:
         for sizes, style in HONEST:
             problem = load_problem(key, sizes)
             right = Changed(problem, style, "", "", honest(problem, style))
-            if all(_honest_id(right, repeat) in self.right for repeat in range(self.options.repeats)):
+            if self._knows(right):
                 continue
             (finding,) = examine(problem, [Text(right.text)])
             for repeat in range(self.options.repeats):

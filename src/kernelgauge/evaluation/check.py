@@ -19,6 +19,7 @@ from kernelgauge.evaluation.math_modes import roundoff
 from kernelgauge.evaluation.reference import Reference, in_domain
 from kernelgauge.evaluation.side import Side
 from kernelgauge.schema import Trial
+from kernelgauge.timing.cache_flush import CacheFlush
 
 
 @dataclass
@@ -46,6 +47,9 @@ class Facts:
 
 
 _MOST_FURTHER = 8
+# Of the trials, every so manyth finds cold caches on a GPU. Warps whose data come from memory finish at different
+# times: a barrier that is missing shows then, and with warm caches hardly ever (decision 25).
+_COLD = 2
 
 # An eager result further from the oracle than this says that the problem is ill-conditioned here, not what rounding
 # may cost: a multiple of it would let anything pass.
@@ -83,8 +87,11 @@ def _well_conditioned(reference: Reference, eager: list[Distance]) -> bool:
     )
 
 
-def _try_candidate(reference: Reference, candidate: Side, facts: Facts, where: str) -> Trial:
+def _try_candidate(reference: Reference, candidate: Side, facts: Facts, where: str, cold: bool) -> Trial:
     candidate.stage(reference.arguments, reference.master, reference.call_seed)
+    if cold:
+        CacheFlush(reference.device)()
+        candidate.staging.wait()
     call = candidate.call(watch=True, look=True)
     outputs = candidate.staging.snapshot()
     judge.shapes(call.claim, candidate.staging.expected)
@@ -163,7 +170,8 @@ def check(reference: Reference, candidate: Side, probe: bool = False, observer: 
         elif facts.variant == "own":
             blind.see(facts.answer, [], acceptance(reference, facts))
         if result.failure is None:
-            _record_trial(result, reference, candidate, facts, f"trial {number} ({facts.variant} inputs)")
+            where = f"trial {number} ({facts.variant} inputs)"
+            _record_trial(result, reference, candidate, facts, where, cold=number % _COLD == 0)
         if result.failure is not None and (observer is None or observer.settled):
             break
     if result.failure is None and probe:
@@ -181,9 +189,11 @@ def _prepared_beside(observer: Observer | None, reference: Reference, variant: s
         return prepare(reference, variant)
 
 
-def _record_trial(result: Checked, reference: Reference, candidate: Side, facts: Facts, where: str) -> None:
+def _record_trial(
+    result: Checked, reference: Reference, candidate: Side, facts: Facts, where: str, cold: bool
+) -> None:
     try:
-        result.trials.append(_try_candidate(reference, candidate, facts, where))
+        result.trials.append(_try_candidate(reference, candidate, facts, where, cold))
     except _Disagreed as disagreed:
         result.trials.append(disagreed.trial)
         result.failure = disagreed.failure
