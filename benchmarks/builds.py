@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
@@ -174,8 +175,9 @@ def main() -> None:
     text = (
         "# What a build costs\n\n`python benchmarks/builds.py`: full headers against the fastest route that serves, "
         f"{linked}.\nBoth builds of a candidate right after each other; one that gives up counts with the next.\n"
-        "The machine was shared with others, so that only the ratios say something.\n\n"
-        f"{where.cpu}, {where.cores} cores, torch {where.torch}, nvcc {where.cuda}, {where.compiler}\n\n{found}"
+        "On a machine that is shared with others only the ratios say something.\n\n"
+        f"{where.cpu}, {where.cores} cores, torch {where.torch}, nvcc {where.cuda}, {where.compiler}, "
+        f"{datetime.now(UTC).date()}\n\n{found}"
     )
     if options.out:
         options.out.write_text(text)

@@ -9,7 +9,7 @@ set -euo pipefail
 out=$1
 shift
 mkdir -p "$out"
-steps=${*:-doctor baselines autotune strict v0.1 memory throughput defences defences_cuda pages selftest}
+steps=${*:-doctor baselines autotune strict v0.1 memory throughput defences defences_cuda pages baselines.jsonl selftest}
 
 step() {
     local name=$1
@@ -35,4 +35,5 @@ step defences_cuda python benchmarks/defences.py --device cuda --sizes full --ca
 step pages python benchmarks/results.py results/h200 "aa=$out/baselines" "baselines=$out/baselines" "autotune=$out/autotune" \
     "inductor_strict=$out/inductor_strict" "inductor_v0.1=$out/inductor_v0.1" \
     "throughput=$out/throughput.json" "gpu_memory=$out/gpu_memory.json"
+step baselines.jsonl sh -c "cat $out/*/baselines.jsonl > results/h200/baselines.jsonl"
 step selftest kernelgauge selftest --gpu

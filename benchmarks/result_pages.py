@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contestant_page import contestant
 from page_blocks import Block, Heading, Paragraph, Table
 from result_text import QUARTILE_NAMES, Content, interval, listed, number, pending, too_large, words
-from throughput_page import LABELS
+from throughput_page import LABELS, stages_of
 
 from kernelgauge.schema import MODES
 
@@ -141,6 +141,9 @@ def _throughput(content: Content) -> Iterator[Block]:
     yield Paragraph(f"{asked}, protocol {content['protocol']}, {content['jobs']} jobs.")
     columns = ["", "kernels", "wall s", "kernels an hour", "ratio", "GPU busy", "note"]
     yield Table(columns, rows, frozenset({"note"}))
+    yield Paragraph("Seconds a kernel by stage, mean; of kernelgauge several kernels are in a stage at once.")
+    stages = [[LABELS[name], stages_of(phase)] for name, phase in phases.items() if phase["kernels"]]
+    yield Table(["", "seconds"], stages, frozenset({"seconds"}))
 
 
 def _gpu_memory(content: Content) -> Iterator[Block]:

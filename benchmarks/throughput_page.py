@@ -63,9 +63,13 @@ def _rates(content: dict[str, Any]) -> list[str]:
 def _stages(content: dict[str, Any]) -> list[str]:
     lines = ["Seconds a kernel by stage, mean; of kernelgauge several kernels are in a stage at once:", ""]
     for name, phase in content["phases"].items():
-        each = ", ".join(f"{stage} {total / phase['kernels']:.1f}" for stage, total in phase["seconds"].items())
-        lines.append(f"- {LABELS[name]}: {each or 'none'}")
+        lines.append(f"- {LABELS[name]}: {stages_of(phase) or 'none'}")
     return lines
+
+
+def stages_of(phase: dict[str, Any]) -> str:
+    """Mean seconds of a kernel in each stage of a phase, as a list in words."""
+    return ", ".join(f"{stage} {total / phase['kernels']:.1f}" for stage, total in phase["seconds"].items())
 
 
 def _kernels(content: dict[str, Any]) -> list[str]:

@@ -93,6 +93,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "file": "",
         "notes/todo.txt": "buy milk",
         "answers/1_19.py": RELU,
+        "elsewhere/1_19.py": f"{RELU}\n\nkernels = load_inline(cuda_sources='')\n",
+        "cut.py": RELU[:-2],
+        "kernel.cu": "__global__ void relu(float* x) {}",
         "nothing/readme.txt": "",
         "quick.toml": quick_protocol(),
     }
@@ -156,10 +159,18 @@ WRONG_USE = [
     ("eval 1/19 latin.py", "UTF-8"),
     ("eval 1/19 binary.py", "UTF-8"),
     ("eval 1/19 big.py", "larger than 2 MB"),
+    ("eval 1/19 kernel.cu", "`kernelgauge guide cuda` shows how"),
+    ("build kernel.cu", "`kernelgauge guide cuda` shows how"),
     ("eval 1/19 relu.py --backend trition", "did you mean triton"),
     ("eval 1/19 relu.py --backend cuda --device cpu", "cuda does not run on cpu"),
     pytest.param("eval 1/19 relu.py --backend cuda --device cuda", "no ", marks=NO_GPU),
     pytest.param("eval 1/19 relu.py --device cuda", "no NVIDIA GPU", marks=NO_GPU),
+    pytest.param("doctor --measure --device cuda", "no NVIDIA GPU", marks=NO_GPU),
+    pytest.param("profile 1/19 --device cuda", "no NVIDIA GPU", marks=NO_GPU),
+    pytest.param("baseline --out out --problems 1/19 --device cuda", "no NVIDIA GPU", marks=NO_GPU),
+    pytest.param("run --contestant folder:answers --out out --device cuda", "no NVIDIA GPU", marks=NO_GPU),
+    pytest.param("reeval run --out out --device cuda", "no NVIDIA GPU", marks=NO_GPU),
+    ("eval 1/19 relu.py --math tf32 --precision fp32", "two different arithmetics"),
     ("eval 1/19 relu.py --protocol lenient", "unknown protocol 'lenient'"),
     ("eval 1/19 relu.py --protocol gone.toml", "gone.toml does not exist"),
     ("eval 1/19 relu.py --protocol malformed.toml", "line 1"),
@@ -218,6 +229,21 @@ def test_wrong_use_is_one_sentence(files: Path, arguments: str, word: str) -> No
     before = sorted(files.rglob("*"))
     assert_one_sentence(kernelgauge(files, arguments), 2, word)
     assert sorted(files.rglob("*")) == before, "a refused command leaves nothing behind"
+
+
+def test_a_text_that_is_not_python_does_not_build(files: Path) -> None:
+    done = kernelgauge(files, "build cut.py")
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("load_failed: cut.py is not valid Python: line 6")
+
+
+def test_a_run_that_could_not_judge_is_no_success(files: Path, tmp_path: Path) -> None:
+    done = kernelgauge(
+        files, f"run --contestant folder:elsewhere --device cpu --sizes small --out {tmp_path / 'out'}"
+    )
+    assert done.returncode == 2, done.stdout
+    assert "1/19  not judged: problem 1/19: backend cuda" in done.stderr
+    assert "candidates not judged, for reasons that stay: 1; the first: problem 1/19: backend" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", ["eval 1/999 relu.py", "eval 1/19 relu.py --sizes huge", "report malformed"])

@@ -234,7 +234,13 @@ def test_the_reference_alone(session: Session) -> None:
     assert profile.launches == 1 and profile.rest is None
     assert profile.peak_bytes == 32 * 2048 * 4
     assert (profile.candidate_digest, profile.busy_us, profile.counters) == (None, None, ())
-    assert render(profile).startswith("profile of the reference of 1/19 relu, sizes small, on ")
+    assert render(profile).startswith("profile of the reference of 1/19 relu, sizes small, arithmetic ieee, on ")
+
+
+def test_what_is_profiled_computes_in_the_arithmetic_asked_for(session: Session) -> None:
+    narrow = session.profile("1/19", relu_after("assert x.dtype is torch.bfloat16"), sizes="small", math="bf16")
+    assert_whole(narrow)
+    assert narrow.math == "bf16" and narrow.peak_bytes == 32 * 2048 * 2
 
 
 def test_many_operators_are_ten_rows_and_the_rest(session: Session) -> None:
@@ -380,6 +386,7 @@ def test_a_profiler_that_does_not_start_is_one_sentence(session: Session, profil
     ("arguments", "source", "code", "word"),
     [
         ("1/19 - --sizes small", RELU, 0, "profile of a torch candidate for 1/19 relu"),
+        ("1/19 - --sizes small --math fp16", RELU, 0, "arithmetic fp16"),
         ("1/19 - --sizes small", relu_after("raise ArithmeticError('no')"), 1, "runtime_error: profile: Arithmetic"),
     ],
 )

@@ -180,6 +180,7 @@ def test_files_of_other_benchmarks_are_shown_without_what_their_page_does_not_ne
     environment = make_environment().model_dump()
     judged = {"problem": "1/23", "outcome": "passed", "candidate_ms": 1.5, "speedup": 1.25, "log": "nvcc"}
     phase = {"finished": True, "kernels": 1, "wall_seconds": 60.0, "gpu_busy": 0.5, "kernels_per_hour": 60.0}
+    phase["seconds"] = {"build": 47.5, "time": 2.0}
     throughput = {
         "date": "2026-11-21T10:00:00+00:00",
         "commands": [["benchmarks/throughput.py", "--jobs", "16"]],
@@ -208,6 +209,7 @@ def test_files_of_other_benchmarks_are_shown_without_what_their_page_does_not_ne
     ran(str(BENCHMARKS / "results.py"), str(folder), *sources)
     text = (folder / "README.md").read_text()
     assert "| kernelgauge, empty cache | 1 | 60 | 630 | 10.5 | – |  |" in text
+    assert "| kernelgauge, empty cache | build 47.5, time 2.0 |" in text
     assert "`benchmarks/throughput.py --jobs 16`" in text
     assert "| 1/38 | all | passed | 122.2 | 131.5 | 80.25 | 18 | 30.5 |" in text
     assert "| 1/38 | 24 GB | too large | 122.2 | – | – | – | 0.01 |" in text

@@ -12,6 +12,7 @@ from kernelgauge.errors import KernelgaugeError, ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.local import Done, Task
 from kernelgauge.generation.contestant import Contestant, abandon, on_device
+from kernelgauge.hardware import require_device
 from kernelgauge.problems.catalogue import split
 from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.schema import Evaluation, NoCandidate, Problem, TooLarge
@@ -63,8 +64,10 @@ def judge_all(
         same call tries them again.
 
     Raises:
+        DeviceMissing: the run's device is not here; nobody was asked for an answer.
         UsageError: a problem that the run holds records of has another text by now.
     """
+    require_device(run.header.device)
     _check_same_texts(run)
     finished = set() if again else run.done()
     tasks = [

@@ -6,6 +6,7 @@
     │   │   └── ReferenceTooLarge   judging it does not fit the device's memory
     │   ├── CandidateError    a candidate file that cannot be read at all
     │   ├── BackendMissing    the backend cannot run on this machine
+    │   ├── DeviceMissing     this machine has no such device
     │   └── StoreError        a run folder that cannot be read or written
     └── MachineError          our machine failed, not the candidate (exit code 3); retried, never scored
         └── OutOfDeviceMemory the GPU has no room for what the parent itself needs
@@ -52,6 +53,10 @@ class CandidateError(UsageError):
 
 class BackendMissing(UsageError):
     """The backend cannot run here; the message says why and what would change that."""
+
+
+class DeviceMissing(UsageError):
+    """There is no such device here."""
 
 
 class StoreError(UsageError):

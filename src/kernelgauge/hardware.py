@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from kernelgauge import __version__
+from kernelgauge.errors import DeviceMissing
 from kernelgauge.schema import Environment
 
 
@@ -61,6 +62,27 @@ def gpu() -> tuple[str, str] | None:
         return None
     name, driver = line.rsplit(",", 1)
     return name.strip(), driver.strip()
+
+
+def missing_device(device: str) -> str | None:
+    """Why nothing can run on `device` here, in a sentence; None if something can."""
+    if device != "cpu" and gpu() is None:
+        return "no NVIDIA GPU is visible here: nvidia-smi lists none"
+    torch = package_version("torch") or ""
+    if device != "cpu" and torch.endswith("+cpu"):
+        return f"PyTorch {torch} is built without CUDA: install one that is built with it"
+    return None
+
+
+def require_device(device: str) -> None:
+    """Raises DeviceMissing where nothing can run on `device`."""
+    if reason := missing_device(device):
+        raise DeviceMissing(f"{reason}; --device cpu runs on the processor")
+
+
+def best_device() -> str:
+    """`cuda` where that can be used, else `cpu`."""
+    return "cpu" if missing_device("cuda") else "cuda"
 
 
 def device_index(device: str) -> int:

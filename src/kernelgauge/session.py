@@ -27,7 +27,7 @@ from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import LocalExecutor, devices_of
 from kernelgauge.execution.queue import EvaluationQueue, Load
-from kernelgauge.hardware import environment
+from kernelgauge.hardware import environment, require_device
 from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.schema import (
     LARGEST_CANDIDATE_MB,
@@ -120,12 +120,14 @@ class Session:
         backend: str | None = None,
         sizes: Sizes = "full",
         device: str = "cpu",
+        math: MathMode = "ieee",
         counters: bool = True,
         sealed: bool = True,
     ) -> Profile:
         """Where the time of a candidate's forward goes, or without `source` the reference's.
 
         Args:
+            math: the arithmetic both are told to compute in.
             counters: whether to read the GPU's hardware counters too, where ncu is.
             sealed: whether the candidate stays in its seal under ncu. Without it only a source that is trusted.
 
@@ -136,7 +138,7 @@ class Session:
             problem = load_problem(problem, sizes=sizes)
         candidate = None if source is None else _candidate(problem, source, backend)
         _check_backend(problem, candidate.backend if candidate else "torch", device)
-        profiler = Profiler(self._zygote, self.supervisor.build, device, self.environment, counters, sealed)
+        profiler = Profiler(self._zygote, self.supervisor.build, device, self.environment, counters, sealed, math)
         with self.leases.exclusive(device), self.memory.capped(device):
             started = time.monotonic()
             found = profiler.profile(problem, candidate)
@@ -156,8 +158,11 @@ class Session:
     def measure(self, device: str) -> Peaks:
         """Measure what a device can do, alone on it, and keep that for the bounds of all evaluations from now on.
 
-        Raises MachineError if it cannot be measured.
+        Raises:
+            DeviceMissing: it is not here.
+            MachineError: it cannot be measured.
         """
+        require_device(device)
         with self.leases.exclusive(device):
             return peaks.measure(self.settings.cache, self.environment, device)
 

@@ -15,3 +15,14 @@ def parse(text: str, filename: str = "<unknown>", mode: str = "exec") -> ast.Mod
     """As `ast.parse`; what it raises, this raises. In another mode than `exec`, the tree is one of that mode."""
     with _parsing:
         return cast(ast.Module, ast.parse(text, filename, mode))
+
+
+def unreadable(text: str) -> str:
+    """Why no process could import a text, as the rest of a sentence about its file; empty if one may."""
+    try:
+        parse(text)
+    except SyntaxError as error:
+        return f"is not valid Python: line {error.lineno}: {error.msg}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return f"cannot be read as Python: {error}"
+    return ""

@@ -13,7 +13,7 @@ from kernelgauge.backends.cpp import instruction_set
 from kernelgauge.backends.loading import import_file
 from kernelgauge.backends.slim.routes import extension_routes, recipe
 from kernelgauge.backends.toolchain import compilers, torch_build
-from kernelgauge.hardware import gpu
+from kernelgauge.hardware import missing_device
 from kernelgauge.kernels import nvrtc
 from kernelgauge.kernels.building import keeping
 from kernelgauge.kernels.toolkit import architecture, cuda_home
@@ -31,8 +31,8 @@ class CudaBackend(Backend):
     def missing(self, device: str) -> str | None:
         if reason := super().missing(device) or self.cannot_build():
             return reason
-        if gpu() is None:
-            return "no NVIDIA GPU is visible here: nvidia-smi lists none (`kernelgauge build` still compiles)"
+        if reason := missing_device(device):
+            return f"{reason} (`kernelgauge build` still compiles)"
         return None
 
     def cannot_build(self) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernelgauge.backends.base import Backend
-from kernelgauge.hardware import gpu, package_version
+from kernelgauge.hardware import missing_device, package_version
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,7 @@ class EmbeddedBackend(Backend):
             return f"{self.title} is not installed: pip install 'kernelgauge[{self.name}]'"
         if reason := self.no_compiler(device):
             return reason
-        if device == "cuda" and gpu() is None:
-            return "no NVIDIA GPU is visible here: nvidia-smi lists none"
-        return None
+        return missing_device(device)
 
     def no_compiler(self, device: str) -> str | None:
         """Which program besides the package is missing to compile for `device`, in a sentence; None if none is."""

@@ -16,7 +16,7 @@ from types import ModuleType
 from kernelgauge.backends.base import Backend
 from kernelgauge.backends.cpp import instruction_set
 from kernelgauge.backends.loading import import_file
-from kernelgauge.hardware import first_line, gpu, package_version
+from kernelgauge.hardware import first_line, gpu, missing_device, package_version
 
 _AHEAD = "def compile_ahead("
 
@@ -27,9 +27,7 @@ class TorchBackend(Backend):
     devices: tuple[str, ...] = ("cpu", "cuda")
 
     def missing(self, device: str) -> str | None:
-        if device == "cuda" and gpu() is None:
-            return "no NVIDIA GPU is visible here: nvidia-smi lists none"
-        return super().missing(device)
+        return super().missing(device) or missing_device(device)
 
     def preload(self, source: str, device: str) -> tuple[str, ...]:
         return ("torch._dynamo", "torch._inductor.compile_fx") if "torch.compile(" in source else ()

@@ -20,19 +20,20 @@ from kernelgauge.cli.options import (
     RulesOption,
     SizesName,
     SuiteName,
-    chosen_device,
     chosen_gpu_memory,
     chosen_rules,
     chosen_suite,
     command_line,
     parse_levels,
     parse_names,
+    running_device,
     sizes_of_run,
 )
-from kernelgauge.errors import MachineError, UsageError
+from kernelgauge.errors import UsageError
 
 if TYPE_CHECKING:
     from kernelgauge.config import Protocol
+    from kernelgauge.execution.local import Done
     from kernelgauge.generation.torch_modes import TorchModes
     from kernelgauge.schema import Baseline, Mode, RunHeader
     from kernelgauge.store.run import Run
@@ -70,14 +71,14 @@ def measure(
         return
     if out is None:
         raise UsageError("missing option '--out': the folder to measure into")
-    from kernelgauge.cli.contest import selected
+    from kernelgauge.cli.contest import complain_of_unjudged, selected
     from kernelgauge.config import load_settings
     from kernelgauge.generation.torch_modes import TorchModes
     from kernelgauge.problems.catalogue import DEFAULT_LEVELS
     from kernelgauge.schema import RunHeader
     from kernelgauge.store.run import Run
 
-    where = chosen_device(device)
+    where = running_device(device)
     rules = chosen_rules(protocol, math, None, None, where, RulesOption.anything)  # PyTorch itself is what is meant
     contestant = TorchModes(_modes(modes, where), rules.agreement.math, load_settings().threads)
     names = parse_names(problems)
@@ -105,8 +106,7 @@ def measure(
     with Run.create_or_resume(out, header) as store:
         failed = _judge(contestant, store, rules)
     _show_run(out, before)
-    if failed:
-        raise MachineError(f"{failed} modes were not measured; the same command tries them again")
+    complain_of_unjudged(failed, "modes")
 
 
 def _modes(text: str | None, device: str) -> tuple[Mode, ...]:
@@ -145,8 +145,8 @@ def _drawn(out: Path, keys: Sequence[str], known: Sequence[Baseline], count: int
     return tuple(random.sample(there, min(count, len(there))))
 
 
-def _judge(contestant: TorchModes, run: Run, rules: Protocol) -> int:
-    """Measure what is missing and keep all of it; the number of failures of this machine."""
+def _judge(contestant: TorchModes, run: Run, rules: Protocol) -> list[Done]:
+    """Measure what is missing and keep all of it; those that were not measured."""
     from kernelgauge.cli.contest import usual_jobs
     from kernelgauge.cli.progress import ModesProgress
     from kernelgauge.config import Limits
@@ -162,7 +162,7 @@ def _judge(contestant: TorchModes, run: Run, rules: Protocol) -> int:
         try:
             with ModesProgress() as watch:
                 jobs = usual_jobs(contestant, run.header.device)
-                failed = judge_all(
+                return judge_all(
                     session, contestant, run, run.header.problems, protocol=rules, jobs=jobs, watch=watch
                 )
         except KeyboardInterrupt:
@@ -173,7 +173,6 @@ def _judge(contestant: TorchModes, run: Run, rules: Protocol) -> int:
             found = [baseline(record) for record in run.latest()]
             session.baselines.add(found)
             write(run.path / FILE, found)
-    return sum(isinstance(done.result, MachineError) for done in failed)
 
 
 def _show_run(out: Path, before: Sequence[Baseline]) -> None:

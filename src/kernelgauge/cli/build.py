@@ -20,8 +20,12 @@ def build(
     from kernelgauge.backends.registry import backend_named, detect
     from kernelgauge.generation.folder import read_source
     from kernelgauge.schema import Candidate
+    from kernelgauge.syntax import unreadable
 
     source = read_source(file)
+    if why := unreadable(source):
+        typer.echo(f"load_failed: {file} {why}")
+        raise typer.Exit(1)
     candidate = Candidate(problem="-", source=source, backend=backend or detect(source), origin=str(file))
     device = backend_named(candidate.backend).devices[0]
     if reason := backend_named(candidate.backend).cannot_build():

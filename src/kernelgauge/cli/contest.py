@@ -12,6 +12,7 @@ from kernelgauge.errors import MachineError, UsageError
 
 if TYPE_CHECKING:
     from kernelgauge.config import Protocol
+    from kernelgauge.execution.local import Done
     from kernelgauge.generation.contestant import Contestant
     from kernelgauge.store.run import Run
 
@@ -66,7 +67,7 @@ def judge_contestant(
     Args:
         again: also what the run holds already.
 
-    Raises MachineError: some were not judged.
+    Raises MachineError or UsageError: some were not judged, and the same command may judge them, or will not.
     """
     from kernelgauge.cli.progress import RunProgress
     from kernelgauge.config import Limits
@@ -89,9 +90,20 @@ def judge_contestant(
         raise
     show(score_run(run))
     typer.echo(f"records: {run.path}   report: kernelgauge report {run.path} --html report.html")
-    machine = [done for done in failed if isinstance(done.result, MachineError)]
-    if machine:
-        raise MachineError(f"{len(machine)} candidates were not judged; the same command tries them again")
+    complain_of_unjudged(failed, "candidates")
+
+
+def complain_of_unjudged(failed: Sequence[Done], what: str) -> None:
+    """Nothing if none failed.
+
+    Raises:
+        MachineError: the machine failed some of them.
+        UsageError: what was asked for cannot be: a problem that fails itself, a language that is not here.
+    """
+    if machine := [done for done in failed if isinstance(done.result, MachineError)]:
+        raise MachineError(f"{len(machine)} {what} were not judged; the same command tries them again")
+    if failed:
+        raise UsageError(f"{what} not judged, for reasons that stay: {len(failed)}; the first: {failed[0].result}")
 
 
 def usual_jobs(contestant: Contestant, device: str) -> int:

@@ -20,10 +20,10 @@ from kernelgauge.cli.options import (
     RulesName,
     SizesName,
     TimingMethod,
-    chosen_device,
     chosen_gpu_memory,
     chosen_rules,
     chosen_sizes,
+    running_device,
 )
 from kernelgauge.errors import CandidateError
 
@@ -47,7 +47,7 @@ def evaluate(
     from kernelgauge.generation.folder import read_source
     from kernelgauge.problems.loader import load_problem
 
-    where = chosen_device(device)
+    where = running_device(device)
     found = load_problem(problem, sizes=chosen_sizes(sizes, where, problem))
     rules = chosen_rules(protocol, math, precision, timing_method, where, kernels)
     source = standard_input() if str(file) == "-" else read_source(file)

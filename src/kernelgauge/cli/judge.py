@@ -62,6 +62,7 @@ def judge(
     Run it as a user of its own: a candidate can read what that user can read.
     """
     engine = opened(db)
+    from kernelgauge.hardware import require_device
     from kernelgauge.serve.claims import Claims
     from kernelgauge.serve.database import reading
     from kernelgauge.serve.evaluator import SessionEvaluator
@@ -71,6 +72,7 @@ def judge(
 
     keep_to_ourselves(*SECRETS)
     setting = setting_of(device, sizes, protocol, math, precision, kernels, jobs)
+    require_device(setting.device)
     with reading(engine) as connection:  # before anything is begun for it
         check_same(connection, setting)
     stop = threading.Event()

@@ -120,11 +120,24 @@ TimedCalls = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
+# Than what --precision fp32 leaves as the protocol has it.
+_NARROWER = ("tf32", "fp16", "bf16")
+
+
 def chosen_device(device: DeviceOption | None) -> str:
     """The device asked for, or the best one here."""
-    from kernelgauge.hardware import gpu
+    from kernelgauge.hardware import best_device
 
-    return device.value if device else "cuda" if gpu() else "cpu"
+    return device.value if device else best_device()
+
+
+def running_device(device: DeviceOption | None) -> str:
+    """The device asked for, or the best one here, to run candidates on; raises DeviceMissing."""
+    from kernelgauge.hardware import require_device
+
+    where = chosen_device(device)
+    require_device(where)
+    return where
 
 
 def chosen_sizes(sizes: SizesOption | None, device: str, problem: str | None = None) -> Sizes:
@@ -175,7 +188,7 @@ def chosen_rules(
 
     rules = load_protocol(protocol)
     named = None if precision in (None, PrecisionOption.fp32) else MathOption(precision.value)  # type: ignore[union-attr]
-    if math is not None and precision is not None and math != named and (named or math in ("fp16", "bf16")):
+    if math is not None and precision is not None and math != named and (named or math in _NARROWER):
         raise UsageError(f"--math {math.value} and --precision {precision.value} are two different arithmetics")
     wanted = math or named
     if timer is not None:

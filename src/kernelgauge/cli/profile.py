@@ -9,7 +9,15 @@ from typing import Annotated
 import typer
 
 from kernelgauge.cli.evaluate import standard_input
-from kernelgauge.cli.options import AsJson, BackendName, DeviceName, SizesName, chosen_device, chosen_sizes
+from kernelgauge.cli.options import (
+    AsJson,
+    BackendName,
+    DeviceName,
+    MathName,
+    SizesName,
+    chosen_sizes,
+    running_device,
+)
 
 _LOG_LINES = 12
 
@@ -22,6 +30,7 @@ def profile(
     backend: BackendName = None,
     sizes: SizesName = None,
     device: DeviceName = None,
+    math: MathName = None,
     ncu: Annotated[bool, typer.Option(help="On a GPU, read its hardware counters by ncu too.")] = True,
     unsealed: Annotated[
         bool, typer.Option("--unsealed", help="Run the candidate outside its seal under ncu: only a file you trust.")
@@ -32,7 +41,7 @@ def profile(
     from kernelgauge.generation.folder import read_source
     from kernelgauge.problems.loader import load_problem
 
-    where = chosen_device(device)
+    where = running_device(device)
     found = load_problem(problem, sizes=chosen_sizes(sizes, where, problem))
     source = None if file is None else standard_input() if str(file) == "-" else read_source(file)
     # These bring torch: a wrong name or file is refused seconds before that.
@@ -40,7 +49,15 @@ def profile(
     from kernelgauge.session import Session
 
     with Session() as session, working(f"profiling {file.name if file else 'the reference'} for {found.key}"):
-        record = session.profile(found, source, backend=backend, device=where, counters=ncu, sealed=not unsealed)
+        record = session.profile(
+            found,
+            source,
+            backend=backend,
+            device=where,
+            math=math.value if math else "ieee",
+            counters=ncu,
+            sealed=not unsealed,
+        )
     if as_json:
         typer.echo(json.dumps(record.summary()))
     else:

@@ -69,7 +69,9 @@ class RunProgress(Watch):
         self._bar.update(self._task, description=name)
 
     def judged(self, record: Evaluation) -> None:
-        self._line(f"{record.problem:>6}  {record.problem_name}{self._which(record)}: ", headline(record).plain)
+        self._line(
+            f"{record.problem:>6}  {record.problem_name}{self._which(record.sample)}: ", headline(record).plain
+        )
         self._count(record.standing or record.outcome.value)
 
     def skipped(self, skip: NoCandidate) -> None:
@@ -82,11 +84,11 @@ class RunProgress(Watch):
         self._count("too large")
 
     def failed(self, done: Done) -> None:
-        self._line(f"{done.task.problem:>6}  not judged: ", str(done.result))
+        self._line(f"{done.task.problem:>6}{self._which(done.task.sample)}  not judged: ", str(done.result))
         self._count("not judged")
 
-    def _which(self, record: Evaluation) -> str:
-        return f" sample {record.sample}" if record.sample else ""
+    def _which(self, sample: int) -> str:
+        return f" sample {sample}" if sample else ""
 
     def _line(self, start: str, rest: str) -> None:
         self._console.print(start + rest, markup=False, highlight=False, soft_wrap=True)
@@ -100,5 +102,5 @@ class RunProgress(Watch):
 class ModesProgress(RunProgress):
     """The same for PyTorch's modes, which are named."""
 
-    def _which(self, record: Evaluation) -> str:
-        return f" {MODES[record.sample]}"
+    def _which(self, sample: int) -> str:
+        return f" {MODES[sample]}"

@@ -31,6 +31,7 @@ from kernelgauge.cli.options import (
     sizes_of_run,
 )
 from kernelgauge.errors import UsageError
+from kernelgauge.hardware import require_device
 from kernelgauge.schema import suite_of
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def reeval(
     if not keys:
         raise UsageError(f"{folder} holds no candidate for any of the problems asked for")
     where = device.value if device else source.header.device
+    require_device(where)
     same = MathOption(source.header.math) if source.header.math and not protocol else None
     rules = chosen_rules(
         protocol or source.header.protocol,

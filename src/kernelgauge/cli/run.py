@@ -43,13 +43,13 @@ from kernelgauge.cli.options import (
     SuiteName,
     TimedCalls,
     TimingMethod,
-    chosen_device,
     chosen_gpu_memory,
     chosen_rules,
     chosen_suite,
     command_line,
     parse_levels,
     parse_names,
+    running_device,
     sizes_of_run,
 )
 from kernelgauge.cli.prompt import GpuName, Hardware, Shots, ShotsOption, Templates
@@ -116,7 +116,7 @@ def run(
     if (contestant is None) == (model is None):
         raise UsageError("name who is judged: either --contestant or --model")
     if model is not None:
-        where = chosen_device(device)
+        where = running_device(device)
         splits = [f"level_{number}" for number in parse_levels(level) or ()]
         counts = {"num_correct_trials": num_correct_trials, "num_perf_trials": num_perf_trials}
         task = {
@@ -159,7 +159,7 @@ def run(
     from kernelgauge.schema import RunHeader
     from kernelgauge.store.run import Run
 
-    where = chosen_device(device)
+    where = running_device(device)
     rules = chosen_rules(protocol, math, precision, timing_method, where, kernels)
     rules = rules.counting(num_correct_trials, num_perf_trials)
     names = parse_names(problems)

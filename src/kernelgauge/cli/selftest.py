@@ -31,15 +31,15 @@ def selftest(
 
     Exit code: 0 if each got the verdict in its header, 1 if one did not, 3 if the machine failed.
     """
-    from kernelgauge.hardware import gpu as gpu_here
+    from kernelgauge.hardware import require_device
     from kernelgauge.selftest import LIMITS, chosen, left_behind
     from kernelgauge.selftest import selftest as run
 
     found = chosen(only)
     if not found:
         raise UsageError(f"no specimen, class, area or kind is called {only!r}: docs/threat-model.md lists them")
-    if gpu and gpu_here() is None:
-        raise UsageError("--gpu: no NVIDIA GPU is visible here: nvidia-smi lists none")
+    if gpu:
+        require_device("cuda")
     from kernelgauge.cli.progress import counting
     from kernelgauge.session import Session
 

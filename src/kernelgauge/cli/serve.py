@@ -45,6 +45,7 @@ def serve(
     """Serve the leaderboard live, take candidates, and judge them. Ctrl-C loses nothing that was handed in."""
     engine = opened(db)
     setting = setting_of(device, sizes, protocol, math, precision, kernels, jobs)
+    from kernelgauge.hardware import require_device
     from kernelgauge.leaderboard.conflicts import check_apart
     from kernelgauge.leaderboard.entries import published
     from kernelgauge.report.sources import load
@@ -57,6 +58,7 @@ def serve(
     theirs = {**os.environ, DATABASE: db}  # of the judges, with the password of the database
     keep_to_ourselves(*SECRETS)
     if judges:
+        require_device(setting.device)
         refuse_without_walls(_walls(), without_walls)
     allowance = Allowance(source_bytes=largest * 1024, per_hour=hourly, waiting=waiting)
     whole = [load(path) for path in runs or ()]

@@ -62,8 +62,8 @@ def show(record: Evaluation) -> None:
     console.print(headline(record))
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 2))
     table.add_row("problem", f"{record.problem} {record.problem_name}, sizes {record.sizes}")
-    judged = f"protocol {record.protocol}, rules {record.rules}, backend {record.backend}, on {record.device}"
-    table.add_row("judged by", judged)
+    judged = f"protocol {record.protocol}, arithmetic {record.math}, rules {record.rules}"
+    table.add_row("judged by", f"{judged}, backend {record.backend}, on {record.device}")
     if record.timing:
         _timing_rows(table, record.timing)
     if best := record.over_strongest:

@@ -161,7 +161,8 @@ class Measurement:
             count = len(samples.reference)
             if reference.protocol.agreement.check_timed_calls:
                 verify(reference, candidate, self._eager, f"timed call {count}")
-            if self._drop_if_slowed_down():
+            if self._slowed_down():
+                samples.drop_block()
                 continue
             if samples.claims and count % 2:
                 continue  # half a block
@@ -211,19 +212,18 @@ class Measurement:
                 break
         return shortest
 
-    def _drop_if_slowed_down(self) -> bool:
-        """Look at the GPU after a pair; forget the pair if its clock was held down by heat or the power supply."""
+    def _slowed_down(self) -> bool:
+        """Look at the GPU after calls: whether its clock was held down by heat or the power supply, and they say
+        nothing."""
         if self._clocks is None or not self._clocks.available:
             return False
         reading = self._clocks.read()
         if reading is None:
             return False
         self._readings.append(reading)
-        if reading.slowed_down:
-            self._samples.drop_block()
-            if sum(each.slowed_down for each in self._readings) > _MOST_THROTTLED:
-                state = f"{reading.sm_mhz} MHz at {reading.temperature} degrees, reasons {reading.reasons:#x}"
-                raise MachineError(f"the GPU is slowed down by heat or its power supply and stays so: {state}")
+        if reading.slowed_down and sum(each.slowed_down for each in self._readings) > _MOST_THROTTLED:
+            state = f"{reading.sm_mhz} MHz at {reading.temperature} degrees, reasons {reading.reasons:#x}"
+            raise MachineError(f"the GPU is slowed down by heat or its power supply and stays so: {state}")
         return reading.slowed_down
 
     def _one_after_the_other(self, reference: Reference, candidate: Side, started: float, share: float) -> Why:
@@ -253,11 +253,14 @@ class Measurement:
         reference.rest()
         candidate.process.freeze()
         for side, samples in ((reference.side, self._samples.reference), (candidate, self._samples.candidate)):
-            with reference.blamed(side):
-                side.stage(reference.arguments, reference.master, reference.call_seed)
-                taken = side.samples(self.rules.timer, self.rules.warmups, self.rules.max_samples)
+            slowed_down = True
+            while slowed_down:
+                with reference.blamed(side):
+                    side.stage(reference.arguments, reference.master, reference.call_seed)
+                    taken = side.samples(self.rules.timer, self.rules.warmups, self.rules.max_samples)
+                side.process.freeze()
+                slowed_down = self._slowed_down()
             samples.extend(Sample(round(ms * NS_PER_MS), 0, round(ms * NS_PER_MS)) for ms in taken)
-            side.process.freeze()
         return "fixed"
 
     def _take_device_time(self, reference: Reference, candidate: Side) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from kernelgauge.backends.registry import backend_named
-from kernelgauge.config import load_protocol
+from kernelgauge.config import MathMode, load_protocol
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ProblemError
 from kernelgauge.evaluation.build import Built
 from kernelgauge.evaluation.counting import CountedSide, NoCounters, count, find_ncu
@@ -24,7 +24,7 @@ from kernelgauge.evaluation.side import Side, Source
 from kernelgauge.schema import Candidate, Counters, Environment, Outcome, Problem, Profile, ProfileRow
 from kernelgauge.timing.kernel_names import short_name
 
-# Whose inputs, parameters and arithmetic are profiled: those that the default judgement times.
+# Whose inputs and parameters are profiled: those that the default judgement times.
 _PROTOCOL = "strict"
 _SHOWN = 10
 # A profile is five calls where they are long, each of which may take what a call may take, and their tracing.
@@ -72,6 +72,7 @@ class Profiler:
         build: compiles a candidate, or finds it built; raises Failure.
         counters: whether to ask ncu too, on a GPU.
         sealed: whether a candidate stays in its seal under ncu; the reference, trusted code, never is there.
+        math: the arithmetic that both are told to compute in.
     """
 
     zygote: Zygote
@@ -80,6 +81,7 @@ class Profiler:
     environment: Environment
     counters: bool = True
     sealed: bool = True
+    math: MathMode = "ieee"
 
     def profile(self, problem: Problem, candidate: Candidate | None) -> Profile:
         """The profile of a candidate, or of the problem's reference where there is none.
@@ -95,6 +97,7 @@ class Profiler:
             "problem_name": problem.name,
             "problem_digest": problem.digest,
             "sizes": problem.sizes,
+            "math": self.math,
             "backend": candidate.backend if candidate else "torch",
             "candidate_digest": candidate.digest if candidate else None,
             "device": worker_device(self.device),
@@ -109,7 +112,7 @@ class Profiler:
     def _of_reference(self, problem: Problem) -> dict[str, Any]:
         source = Source(problem.source, "Model", "torch")
         try:
-            with Reference(self.zygote, problem, load_protocol(_PROTOCOL), self.device) as reference:
+            with self._reference(problem) as reference:
                 claimed = self._ask(reference.side, reference, named=False)
                 counters, notes = self._counted(source, claimed, reference, sealed=False)
                 return _facts(claimed, counters, notes)
@@ -122,7 +125,7 @@ class Profiler:
         built = self.build(candidate, self.device)
         source = Source(candidate.source, "ModelNew", candidate.backend, built.folder)
         side = Side(self.zygote, source, self.device)
-        with Reference(self.zygote, problem, load_protocol(_PROTOCOL), self.device) as reference:
+        with self._reference(problem) as reference:
             try:
                 side.start()
                 side.open(reference.init, reference.weight_seed, reference.randomise, reference.math)
@@ -140,6 +143,9 @@ class Profiler:
                 side.close()
             counters, notes = self._counted(source, claimed, reference, self.sealed)
         return _facts(claimed, counters, notes) | {"isolation": walls}
+
+    def _reference(self, problem: Problem) -> Reference:
+        return Reference(self.zygote, problem, load_protocol(_PROTOCOL).under(self.math), self.device)
 
     def _ask(self, side: Side, reference: Reference, named: bool) -> _Claimed:
         """The side's own account on fresh inputs, while the processes beside it are stopped."""

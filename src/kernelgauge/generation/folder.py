@@ -17,14 +17,19 @@ from kernelgauge.schema import LARGEST_CANDIDATE_MB, Candidate, NoCandidate, Pro
 _TAIL = r"(?:_(?!sample_\d|kernel\b)\w+?)?(?:_sample_(?P<sample>\d+))?(?:_kernel)?\.py"
 _FLAT = re.compile(r"(?:level_?)?(?P<level>\d+)_(?:problem_)?(?P<number>\d+)" + _TAIL)
 _NESTED = re.compile(r"level_?(?P<level>\d+)/(?P<number>\d+)" + _TAIL)
+# Files that hold kernels alone, and the guide that says how a candidate compiles such a text.
+_KERNELS_ALONE = {".cu": "cuda", ".cuh": "cuda", ".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp"}
 
 
 def read_source(path: Path) -> str:
     """The text of a candidate file.
 
     Raises:
-        CandidateError: missing, not a file, larger than 2 MB, or not UTF-8 text.
+        CandidateError: missing, not a file, larger than 2 MB, not UTF-8 text, or a kernel without its Python file.
     """
+    if language := _KERNELS_ALONE.get(path.suffix):
+        how = f"`kernelgauge guide {language}` shows how one compiles such a text"
+        raise CandidateError(f"{path} is not Python: a candidate is a Python file that defines ModelNew; {how}")
     try:
         if not path.exists():
             raise CandidateError(f"candidate file {path} does not exist")

@@ -9,7 +9,7 @@ from kernelgauge.backends.registry import detect
 from kernelgauge.checks.rules import SETS, read, settle
 from kernelgauge.generation.extraction import Extracted
 from kernelgauge.schema import Problem, RuleSetName
-from kernelgauge.syntax import parse
+from kernelgauge.syntax import unreadable
 
 
 def refusal(found: Extracted, problem: Problem, backend: str, rules: RuleSetName = "default") -> str | None:
@@ -47,12 +47,8 @@ def _against(name: RuleSetName, source: str, problem: Problem, backend: str) -> 
 
 
 def _not_whole(source: str) -> str:
-    try:
-        parse(source)
-    except SyntaxError as error:
-        return f"the file is not valid Python: line {error.lineno}: {error.msg}"
-    except (ValueError, RecursionError, MemoryError) as error:
-        return f"the file cannot be read as Python: {error}"
+    if why := unreadable(source):
+        return f"the file {why}"
     if "class ModelNew" in source:
         return "the code block has no end"
     return "the file defines no ModelNew at its top level"

@@ -235,7 +235,8 @@ class Judge:
         assert self._session is not None
         devices = devices_of(self.setting.device)
         try:
-            found = self._session.profile(problem, source, device=devices[turn % len(devices)])
+            math = self.rules.agreement.math
+            found = self._session.profile(problem, source, device=devices[turn % len(devices)], math=math)
         except (CandidateError, BackendMissing, ReferenceTooLarge, OutOfDeviceMemory) as error:
             return f"no profile: {error}", 0.0  # it would be the same the next time
         return render(found), found.seconds

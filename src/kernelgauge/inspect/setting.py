@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from kernelgauge.config import MathMode, Protocol, load_protocol
 from kernelgauge.errors import UsageError
-from kernelgauge.hardware import gpu
+from kernelgauge.hardware import best_device
 from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.schema import RULE_SETS, Problem, Record, Sizes
 
@@ -88,7 +88,7 @@ def device_of(device: str | int | None) -> str:
     Raises UsageError for anything else.
     """
     if device is None:
-        return "cuda" if gpu() else "cpu"
+        return best_device()
     named = f"cuda:{device}" if str(device).isdecimal() else str(device)
     kind, _, number = named.partition(":")
     if kind not in ("cpu", "cuda") or (number and not number.isdecimal()) or named == "cpu:":

@@ -72,6 +72,8 @@ class Profile(Record):
     problem_name: str
     problem_digest: str
     sizes: Sizes
+    math: str = "ieee"
+    """Arithmetic it computes in; see `config.MathMode`."""
     backend: str
     candidate_digest: str | None
     """None for the reference itself."""

@@ -13,7 +13,7 @@ _LAUNCH_BOUND = (
 def render(profile: Profile) -> str:
     """Some 25 lines of plain ASCII text."""
     whose = f"a {profile.backend} candidate for" if profile.candidate_digest else "the reference of"
-    what = f"{whose} {profile.problem} {profile.problem_name}, sizes {profile.sizes}"
+    what = f"{whose} {profile.problem} {profile.problem_name}, sizes {profile.sizes}, arithmetic {profile.math}"
     lines = [f"profile of {what}, on {_where(profile)}"]
     if profile.outcome is not None:
         return "\n".join([*lines, f"{profile.outcome.value}: {profile.reason}"])
