@@ -16,6 +16,8 @@ _ILLEGAL_ACCESS = ("illegal memory access", "misaligned address", "address space
 _EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Failed|Unsupported)(?:: |$)")
 # The folder is another one each time: with it, equal errors would never read alike.
 _FOLDER = re.compile(r"\S*/(?=[^/\s]+\.\w+[:(]\d)")
+# What PyTorch goes on to say is about the whole card, whatever the cap on it, and about everybody else's processes.
+_NO_MEMORY = re.compile(r"(CUDA out of memory\. Tried to allocate [\d.]+ \w+\.).*")
 _MEMORY_VIOLATIONS = {int(signal.SIGSEGV): "segmentation fault", int(signal.SIGBUS): "bus error"}
 
 
@@ -41,7 +43,7 @@ def last_line(text: str) -> str:
     lines = [line for line in text.strip().splitlines() if line.strip()]
     own = text.rpartition("Traceback (most recent call last)")[2].splitlines()
     named = [line for line in own if _EXCEPTION.match(line)]  # some exceptions end with advice
-    return (named or lines)[-1].strip()[:500] if lines else "no message"
+    return _NO_MEMORY.sub(r"\1", (named or lines)[-1].strip())[:500] if lines else "no message"
 
 
 def compiler_error(text: str) -> str | None:
