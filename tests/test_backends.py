@@ -151,6 +151,7 @@ def test_contract_of_every_backend(name: str, tmp_path: Path) -> None:
     guide = backend.guide()
     assert guide.startswith("# ")
     assert 60 <= len(guide.splitlines()) <= 130
+    assert len(load_protocol("strict").inputs.variants) == 8 and "- Eight checked trials" in guide
     for word in ("ModelNew", "wrong_precision", "input_mutated", "```python"):
         assert word in guide, f"the guide of {name} does not mention {word}"
 

@@ -232,14 +232,22 @@ def parse_levels(text: str | None) -> list[int] | None:
     if text is None:
         return None
     try:
-        return [int(part) for part in text.split(",") if part.strip()]
+        return [int(part) for part in _parts(text)]
     except ValueError:
         raise UsageError(f"--level wants numbers such as 1 or 1,2,3, not {text!r}") from None
 
 
 def parse_names(text: str | None) -> list[str] | None:
-    """`"1/19,2/14"` as names."""
-    return [part.strip() for part in text.split(",") if part.strip()] if text else None
+    """`"1/19,2/14"` as names; raises UsageError."""
+    return None if text is None else _parts(text)
+
+
+def _parts(text: str) -> list[str]:
+    """What stands between commas. Nothing there is a variable that was not set, and must not mean everything."""
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    if not found:
+        raise UsageError(f"a list that names nothing, {text!r}: leave the option out to mean all")
+    return found
 
 
 def parse_range(option: str, text: str | None) -> tuple[float, float]:
