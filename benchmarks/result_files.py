@@ -72,10 +72,11 @@ def shortened(value: Any) -> Any:
 
 def _head(run: Run, records: Sequence[Evaluation]) -> dict[str, Any]:
     newest = max(records, key=lambda record: record.created)
+    usual = Counter(record.environment.model_dump_json() for record in records).most_common(1)[0][0]
     header = run.header.model_dump(mode="json", exclude={"problems", "created", "format"})
     return {
         "header": header | {"problems": len(run.header.problems)},
-        "environment": newest.environment.model_dump(),
+        "environment": json.loads(usual),
         "date": run.header.created.isoformat(timespec="seconds"),
         "finished": newest.created.isoformat(timespec="seconds"),
         "isolation": list(newest.isolation),

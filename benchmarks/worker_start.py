@@ -1,10 +1,11 @@
 """How long does a fresh worker take until it can be given a candidate?
 
-    python benchmarks/worker_start.py [--device cuda] [--count 20] [--out results/h200/worker_start.json]
+    python benchmarks/worker_start.py [--device cuda] [--count 20] [--out worker_start.json]
 
 Milliseconds, each of so many processes: `forked` from the order until the sealed process says that it is ready;
-`started` until it has started its device and libraries too (on a CPU the same); `spare` is what taking one costs that
-was started ahead, as an evaluation finds them; `ended` what waiting for its end takes.
+`started` until it has started its device and libraries too; `spare` is what taking one costs that was started
+ahead, as an evaluation finds them; `ended` what waiting for its end takes. On a CPU `started` is `forked`, and so is
+`spare`: none is kept ready there.
 """
 
 from __future__ import annotations

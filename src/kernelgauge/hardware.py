@@ -66,10 +66,16 @@ def gpu() -> tuple[str, str] | None:
 
 def missing_device(device: str) -> str | None:
     """Why nothing can run on `device` here, in a sentence; None if something can."""
-    if device != "cpu" and gpu() is None:
+    if device == "cpu":
+        return None
+    if gpu() is None:
         return "no NVIDIA GPU is visible here: nvidia-smi lists none"
+    if gpu_count() == 0:
+        return "no NVIDIA GPU is visible here: CUDA_VISIBLE_DEVICES hides them"
+    if device_index(device) >= gpu_count():
+        return f"there is no {device} here: the last of {gpu_count()} visible GPUs is cuda:{gpu_count() - 1}"
     torch = package_version("torch") or ""
-    if device != "cpu" and torch.endswith("+cpu"):
+    if torch.endswith("+cpu"):
         return f"PyTorch {torch} is built without CUDA: install one that is built with it"
     return None
 
@@ -77,7 +83,7 @@ def missing_device(device: str) -> str | None:
 def require_device(device: str) -> None:
     """Raises DeviceMissing where nothing can run on `device`."""
     if reason := missing_device(device):
-        raise DeviceMissing(f"{reason}; --device cpu runs on the processor")
+        raise DeviceMissing(reason)
 
 
 def best_device() -> str:
@@ -104,7 +110,8 @@ def gpu_count() -> int:
     if gpu() is None or listed == "":
         return 0
     if listed is not None:
-        return len(listed.split(","))
+        numbers = listed.split(",")
+        return numbers.index("-1") if "-1" in numbers else len(numbers)  # which hides all from there on
     done = subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True, timeout=20)
     return len(done.stdout.splitlines())
 

@@ -18,7 +18,7 @@ def parse(text: str, filename: str = "<unknown>", mode: str = "exec") -> ast.Mod
 
 
 def unreadable(text: str) -> str:
-    """Why no process could import a text, as the rest of a sentence about its file; empty if one may."""
+    """Why no process could import a text, as the rest of a sentence about its file; empty if it parses."""
     try:
         parse(text)
     except SyntaxError as error:

@@ -100,10 +100,15 @@ def complain_of_unjudged(failed: Sequence[Done], what: str) -> None:
         MachineError: the machine failed some of them.
         UsageError: what was asked for cannot be: a problem that fails itself, a language that is not here.
     """
-    if machine := [done for done in failed if isinstance(done.result, MachineError)]:
-        raise MachineError(f"{len(machine)} {what} were not judged; the same command tries them again")
-    if failed:
-        raise UsageError(f"{what} not judged, for reasons that stay: {len(failed)}; the first: {failed[0].result}")
+    machine = [done for done in failed if isinstance(done.result, MachineError)]
+    others = [done for done in failed if done not in machine]
+    said = []
+    if machine:
+        said.append(f"{len(machine)} {what} were not judged; the same command tries them again")
+    if others:
+        said.append(f"{what} not judged, for reasons that stay: {len(others)}; the first: {others[0].result}")
+    if said:
+        raise (MachineError if machine else UsageError)("; ".join(said))
 
 
 def usual_jobs(contestant: Contestant, device: str) -> int:

@@ -120,10 +120,6 @@ TimedCalls = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-# Than what --precision fp32 leaves as the protocol has it.
-_NARROWER = ("tf32", "fp16", "bf16")
-
-
 def chosen_device(device: DeviceOption | None) -> str:
     """The device asked for, or the best one here."""
     from kernelgauge.hardware import best_device
@@ -133,10 +129,12 @@ def chosen_device(device: DeviceOption | None) -> str:
 
 def running_device(device: DeviceOption | None) -> str:
     """The device asked for, or the best one here, to run candidates on; raises DeviceMissing."""
-    from kernelgauge.hardware import require_device
+    from kernelgauge.errors import DeviceMissing
+    from kernelgauge.hardware import missing_device
 
     where = chosen_device(device)
-    require_device(where)
+    if reason := missing_device(where):
+        raise DeviceMissing(f"{reason}; --device cpu runs on the processor")
     return where
 
 
@@ -187,16 +185,26 @@ def chosen_rules(
     from kernelgauge.config import load_protocol
 
     rules = load_protocol(protocol)
-    named = None if precision in (None, PrecisionOption.fp32) else MathOption(precision.value)  # type: ignore[union-attr]
-    if math is not None and precision is not None and math != named and (named or math in _NARROWER):
-        raise UsageError(f"--math {math.value} and --precision {precision.value} are two different arithmetics")
-    wanted = math or named
+    wanted = chosen_math(math, precision)
     if timer is not None:
         from kernelgauge.timing.timers import check_timer
 
         check_timer(timer, device, rules)
     allowed: RuleSetName | None = kernels.value if kernels else None
     return rules.under(wanted.value if wanted else None, timer, allowed) if wanted or timer or allowed else rules
+
+
+def chosen_math(math: MathOption | None, precision: PrecisionOption | None) -> MathOption | None:
+    """The arithmetic asked for by either name; None where that is the protocol's own.
+
+    Raises UsageError where both are named and differ: fp32 is no narrower arithmetic.
+    """
+    from kernelgauge.config import NARROW
+
+    named = None if precision in (None, PrecisionOption.fp32) else MathOption(precision.value)  # type: ignore[union-attr]
+    if math is not None and precision is not None and math != named and (named or math in NARROW):
+        raise UsageError(f"--math {math.value} and --precision {precision.value} are two different arithmetics")
+    return math or named
 
 
 def command_line() -> str:

@@ -13,7 +13,7 @@ from kernelgauge.cli.options import (
     AsJson,
     BackendName,
     DeviceName,
-    MathName,
+    MathOption,
     SizesName,
     chosen_sizes,
     running_device,
@@ -30,7 +30,9 @@ def profile(
     backend: BackendName = None,
     sizes: SizesName = None,
     device: DeviceName = None,
-    math: MathName = None,
+    math: Annotated[
+        MathOption, typer.Option("--math", help="Arithmetic it computes in; as under protocol strict by default.")
+    ] = MathOption.ieee,
     ncu: Annotated[bool, typer.Option(help="On a GPU, read its hardware counters by ncu too.")] = True,
     unsealed: Annotated[
         bool, typer.Option("--unsealed", help="Run the candidate outside its seal under ncu: only a file you trust.")
@@ -54,7 +56,7 @@ def profile(
             source,
             backend=backend,
             device=where,
-            math=math.value if math else "ieee",
+            math=math.value,
             counters=ncu,
             sealed=not unsealed,
         )

@@ -44,6 +44,7 @@ from kernelgauge.cli.options import (
     TimedCalls,
     TimingMethod,
     chosen_gpu_memory,
+    chosen_math,
     chosen_rules,
     chosen_suite,
     command_line,
@@ -117,6 +118,7 @@ def run(
         raise UsageError("name who is judged: either --contestant or --model")
     if model is not None:
         where = running_device(device)
+        chosen_math(math, precision)
         splits = [f"level_{number}" for number in parse_levels(level) or ()]
         counts = {"num_correct_trials": num_correct_trials, "num_perf_trials": num_perf_trials}
         task = {

@@ -31,15 +31,15 @@ def selftest(
 
     Exit code: 0 if each got the verdict in its header, 1 if one did not, 3 if the machine failed.
     """
-    from kernelgauge.hardware import require_device
+    from kernelgauge.hardware import missing_device
     from kernelgauge.selftest import LIMITS, chosen, left_behind
     from kernelgauge.selftest import selftest as run
 
     found = chosen(only)
     if not found:
         raise UsageError(f"no specimen, class, area or kind is called {only!r}: docs/threat-model.md lists them")
-    if gpu:
-        require_device("cuda")
+    if gpu and (reason := missing_device("cuda")):
+        raise UsageError(f"--gpu: {reason}")
     from kernelgauge.cli.progress import counting
     from kernelgauge.session import Session
 

@@ -43,7 +43,12 @@ def last_line(text: str) -> str:
     lines = [line for line in text.strip().splitlines() if line.strip()]
     own = text.rpartition("Traceback (most recent call last)")[2].splitlines()
     named = [line for line in own if _EXCEPTION.match(line)]  # some exceptions end with advice
-    return _NO_MEMORY.sub(r"\1", (named or lines)[-1].strip())[:500] if lines else "no message"
+    return (named or lines)[-1].strip()[:500] if lines else "no message"
+
+
+def out_of_memory(text: str) -> str:
+    """A line that says that memory ran out, as far as it speaks of what was asked for."""
+    return _NO_MEMORY.sub(r"\1", text)
 
 
 def compiler_error(text: str) -> str | None:
@@ -89,6 +94,6 @@ def claimed_failure(stage: str, claim: Claim) -> Failure:
         illegal = any(mark in fault[1] for mark in _ILLEGAL_ACCESS)
         text = f"memory violation on the GPU ({fault[1]})" if illegal else fault[0]
     if claim.kind == "OutOfMemory":
-        return Failure(Outcome.OUT_OF_MEMORY, f"{stage}: {text}", log=claim.message)
+        return Failure(Outcome.OUT_OF_MEMORY, f"{stage}: {out_of_memory(text)}", log=claim.message)
     outcome = Outcome.LOAD_FAILED if stage in ("load", "construct") else Outcome.RUNTIME_ERROR
     return Failure(outcome, f"{stage}: {text}", log=claim.message)

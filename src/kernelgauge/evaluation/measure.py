@@ -40,7 +40,9 @@ from kernelgauge.timing.timers import timer_named
 _DEVICE_CALLS = (2, 10)
 # A call is launch-bound if its kernels would take less than this share of it.
 _BUSY = 0.8
-_MOST_THROTTLED = 50
+_MOST_PAIRS_THROTTLED = 50
+# Of calls under one timer, which take as long as many pairs.
+_MOST_SERIES_THROTTLED = 3
 # Share of calls: fewer may be accidents, and what they took is charged.
 _MOST_UNFINISHED = 0.5
 _FEWEST_CALLS = 10
@@ -161,7 +163,7 @@ class Measurement:
             count = len(samples.reference)
             if reference.protocol.agreement.check_timed_calls:
                 verify(reference, candidate, self._eager, f"timed call {count}")
-            if self._slowed_down():
+            if self._slowed_down(_MOST_PAIRS_THROTTLED):
                 samples.drop_block()
                 continue
             if samples.claims and count % 2:
@@ -212,16 +214,16 @@ class Measurement:
                 break
         return shortest
 
-    def _slowed_down(self) -> bool:
-        """Look at the GPU after calls: whether its clock was held down by heat or the power supply, and they say
-        nothing."""
+    def _slowed_down(self, most: int) -> bool:
+        """Look at the GPU after calls: whether its clock was held down by heat or the power supply, so that they say
+        nothing. Raises MachineError if it was more than so many times."""
         if self._clocks is None or not self._clocks.available:
             return False
         reading = self._clocks.read()
         if reading is None:
             return False
         self._readings.append(reading)
-        if reading.slowed_down and sum(each.slowed_down for each in self._readings) > _MOST_THROTTLED:
+        if reading.slowed_down and sum(each.slowed_down for each in self._readings) > most:
             state = f"{reading.sm_mhz} MHz at {reading.temperature} degrees, reasons {reading.reasons:#x}"
             raise MachineError(f"the GPU is slowed down by heat or its power supply and stays so: {state}")
         return reading.slowed_down
@@ -259,7 +261,7 @@ class Measurement:
                     side.stage(reference.arguments, reference.master, reference.call_seed)
                     taken = side.samples(self.rules.timer, self.rules.warmups, self.rules.max_samples)
                 side.process.freeze()
-                slowed_down = self._slowed_down()
+                slowed_down = self._slowed_down(_MOST_SERIES_THROTTLED)
             samples.extend(Sample(round(ms * NS_PER_MS), 0, round(ms * NS_PER_MS)) for ms in taken)
         return "fixed"
 

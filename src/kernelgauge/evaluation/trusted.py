@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation.channel import Claim
 from kernelgauge.evaluation.endings import WORKER_FAILURES, ChannelClosed, ProtocolBroken, WorkerEnded, WorkerTimedOut
-from kernelgauge.evaluation.failures import last_line
+from kernelgauge.evaluation.failures import last_line, out_of_memory
 from kernelgauge.evaluation.launcher import hub_cache
 from kernelgauge.evaluation.process import WorkerProcess
 from kernelgauge.schema import Problem
@@ -70,7 +70,9 @@ def ask(
     except ProtocolBroken as error:
         raise ProblemError(f"problem {problem.key}: {error}") from error
     if claim.event == "failed" and claim.kind == "OutOfMemory":
-        raise ReferenceTooLarge(f"problem {problem.key}: {do}: {last_line(claim.message)}; try smaller --sizes")
+        raise ReferenceTooLarge(
+            f"problem {problem.key}: {do}: {out_of_memory(last_line(claim.message))}; try smaller --sizes"
+        )
     if claim.event == "failed":
         raise ReferenceRaised(f"problem {problem.key}: {_why(do, last_line(claim.message), problem)}")
     return claim

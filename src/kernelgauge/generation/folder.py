@@ -27,14 +27,14 @@ def read_source(path: Path) -> str:
     Raises:
         CandidateError: missing, not a file, larger than 2 MB, not UTF-8 text, or a kernel without its Python file.
     """
-    if language := _KERNELS_ALONE.get(path.suffix):
-        how = f"`kernelgauge guide {language}` shows how one compiles such a text"
-        raise CandidateError(f"{path} is not Python: a candidate is a Python file that defines ModelNew; {how}")
     try:
         if not path.exists():
             raise CandidateError(f"candidate file {path} does not exist")
         if not path.is_file():
             raise CandidateError(f"candidate {path} is not a file")
+        if language := _KERNELS_ALONE.get(path.suffix):
+            how = f"`kernelgauge guide {language}` shows how it compiles such a text"
+            raise CandidateError(f"{path} is not Python: a candidate is a Python file that defines ModelNew; {how}")
         if path.stat().st_size > LARGEST_CANDIDATE_MB << 20:
             raise CandidateError(f"candidate file {path} is larger than {LARGEST_CANDIDATE_MB} MB")
         return path.read_text(encoding="utf-8-sig")

@@ -21,9 +21,10 @@ class GpuState(Record):
     temperature: int
     """Highest, in degrees Celsius."""
     throttled: int = Field(default=0, ge=0)
-    """Pairs dropped because the GPU was slowed down by heat or by its power supply."""
+    """Measurements dropped because the GPU was slowed down by heat or by its power supply right after them: pairs, or
+    under a timer of its own the calls of one side."""
     power_capped: int = Field(default=0, ge=0)
-    """Pairs kept while the power limit held the clock down: both sides feel it alike."""
+    """Measurements kept while the power limit held the clock down: both sides feel it alike."""
 
     @property
     def line(self) -> str:
@@ -32,9 +33,9 @@ class GpuState(Record):
         clock = f"{middle} MHz" if low == high else f"{middle} MHz ({low} to {high})"
         said = [clock, f"memory {self.memory_mhz} MHz", f"{self.power_watts:.0f} W", f"{self.temperature} °C at most"]
         if self.throttled:
-            said.append(f"{self.throttled} pairs dropped as it was slowed down")
+            said.append(f"{self.throttled} measurements dropped as it was slowed down")
         if self.power_capped:
-            said.append(f"{self.power_capped} pairs under its power limit")
+            said.append(f"{self.power_capped} measurements under its power limit")
         return ", ".join(said)
 
 
