@@ -16,11 +16,12 @@ from factories import make_environment, make_evaluation, make_timing
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
+from kernelgauge import hardware
 from kernelgauge.checks.bound import best_rate, bound, crossing, faster_than_memory, floor_ms, least_time
 from kernelgauge.cli.main import app
 from kernelgauge.cli.verdict import bound_line
 from kernelgauge.config import MathMode
-from kernelgauge.errors import MachineError, ProblemError, UsageError
+from kernelgauge.errors import DeviceMissing, MachineError, ProblemError, UsageError
 from kernelgauge.evaluation import examination
 from kernelgauge.evaluation.bounds import Bounds
 from kernelgauge.evaluation.launcher import Zygote
@@ -276,9 +277,12 @@ def test_doctor_has_a_device_only_where_it_measures() -> None:
     assert isinstance(done.exception, UsageError)
 
 
-def test_a_device_that_is_not_there_cannot_be_measured(measured: Session) -> None:
+def test_a_device_that_is_not_there_cannot_be_measured(measured: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     if gpu() is not None:
         pytest.skip("there is a GPU here")
+    with pytest.raises(DeviceMissing, match="nvidia-smi lists none"):
+        measured.measure("cuda")
+    monkeypatch.setattr(hardware, "missing_device", lambda _: None)  # a driver that is there and does not work
     with pytest.raises(MachineError, match="the peaks of cuda cannot be measured"):
         measured.measure("cuda")
 
