@@ -118,7 +118,7 @@ def run(
         raise UsageError("name who is judged: either --contestant or --model")
     if model is not None:
         where = running_device(device)
-        chosen_math(math, precision)
+        chosen_math(math, precision)  # refuses two that differ: the task below takes no precision for fp32
         splits = [f"level_{number}" for number in parse_levels(level) or ()]
         counts = {"num_correct_trials": num_correct_trials, "num_perf_trials": num_perf_trials}
         task = {
