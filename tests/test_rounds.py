@@ -77,20 +77,19 @@ Simulated = Callable[[list[float], dict[str, object]], Timing]
 def simulated(monkeypatch: pytest.MonkeyPatch) -> Simulated:
     """A measurement of calls of 5 ms, given their scatter in each round of processes, and what the rules change."""
     monkeypatch.setattr(measure, "spread_threads", lambda pid: None)
-    monkeypatch.setattr(measure, "verify", lambda *_: None)
 
     def run(scatters: list[float], changed: dict[str, object]) -> Timing:
         draw = random.Random(3)
         measurement = measure.Measurement(rules(100.0).timing.model_copy(update=changed), "cpu")
 
-        def pair(scatter: float, _reference: Mock, _candidate: Mock, samples: Samples) -> None:
+        def pair(scatter: float, _reference: Mock, _candidate: Mock, samples: Samples, _where: str) -> None:
             for taken in (samples.reference, samples.candidate):
                 nanoseconds = 5e6 * draw.gauss(1, scatter) + 100_000 + draw.randint(0, 5000)
                 taken.append(Sample(round(nanoseconds), 1000, 5_000_000))
 
         for number, scatter in enumerate(scatters, 1):
             monkeypatch.setattr(measurement, "_pair", partial(pair, scatter))
-            measurement.round(Mock(), Mock(), number, [])
+            measurement.round(Mock(), Mock(), number, {"own": []})
         return measurement.result()
 
     return run

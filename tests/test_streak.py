@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from functools import partial
 
 import pytest
 import torch
 
 from kernelgauge.checks.numerics import Distance
 from kernelgauge.config import load_protocol
-from kernelgauge.evaluation.agreement import agree
+from kernelgauge.evaluation.agreement import Inputs, agree
+from kernelgauge.evaluation.deck import Deck
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.measure import Measurement
 from kernelgauge.evaluation.samples import Sample, Samples
 from kernelgauge.evaluation.sides import Sides
 from kernelgauge.evaluation.spares import Spares
-from kernelgauge.evaluation.streak import MOST_CALLS, Streak, Uneven, affordable
+from kernelgauge.evaluation.streak import MOST_CALLS, Streak, Uneven, Verified, affordable
 from kernelgauge.schema import Candidate, Outcome, Problem
 from kernelgauge.session import Session
 
 RULES = load_protocol("strict").timing
 SLEEP = 0.02
 CALLS = 4
+VARIANTS = ("scaled", "signed")
 PROBLEM = """
 import torch
 
@@ -83,19 +84,24 @@ def streak(session: Session, source: str, text: str = PROBLEM) -> Iterator[Strea
         side.stage(reference.arguments, reference.master, reference.call_seed, stop=True)
         side.call()
         side.process.freeze()
-        yield Streak(reference, side, affordable(reference, CALLS))
+        yield Streak(reference, side, affordable(reference, CALLS), Deck(VARIANTS).deal)
 
 
-def verified(made: Streak) -> partial[None]:
-    return partial(agree, made.reference, [Distance(1e-7, 1e-6)] * 2)
+def verified(made: Streak) -> Verified:
+    def check(variant: str, outputs: list[torch.Tensor], due: list[torch.Tensor], where: str) -> None:
+        agree(made.reference, Inputs(variant, [Distance(1e-7, 1e-6)] * 2), outputs, due, where)
+
+    return check
 
 
 def test_each_call_computes_on_inputs_and_seed_of_its_own(session: Session) -> None:
     seen: list[list[torch.Tensor]] = []
+    kinds: list[str] = []
 
-    def note(outputs: list[torch.Tensor], due: list[torch.Tensor], where: str) -> None:
+    def note(variant: str, outputs: list[torch.Tensor], due: list[torch.Tensor], where: str) -> None:
         assert all(torch.equal(got, own) for got, own in zip(outputs, due, strict=True))
         seen.append([output.clone() for output in outputs])
+        kinds.append(variant)
 
     with streak(session, SLEEPS) as made:
         own, taken = made.take(note)
@@ -104,6 +110,7 @@ def test_each_call_computes_on_inputs_and_seed_of_its_own(session: Session) -> N
         assert made.idle_ns > 0
         made.take(note)
     assert len({float(total) for _, total in seen}) == 2 * CALLS, "no inputs come twice"
+    assert set(kinds) == {"own", *VARIANTS}, "and all kinds of inputs come"
 
 
 @pytest.mark.parametrize(("source", "due"), [(SKIPS, Outcome.WRONG_VALUE), (OTHER_SHAPE, Outcome.WRONG_SHAPE)])

@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 
 from kernelgauge.checks.numerics import Distance
 from kernelgauge.evaluation import judge
+from kernelgauge.evaluation.channel import Claim
+from kernelgauge.evaluation.conditioning import tells
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.side import Side
 
 
-def verify(reference: Reference, candidate: Side, eager: list[Distance], where: str) -> None:
-    """The outputs of the calls just timed, compared with eager's on the same inputs.
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs of a timed call."""
 
-    A worker can tell a timed call from a checked one, so its inputs are looked at too.
+    variant: str
+    """Their kind; see `checks.inputs.vary`."""
+    eager: list[Distance]
+    """Eager's own distance from the oracle on such inputs, as the checked trials found it, for each output."""
+
+
+def verify(reference: Reference, candidate: Side, inputs: Inputs, claims: tuple[Claim, Claim], where: str) -> None:
+    """The outputs of the calls just timed, compared with eager's on the same inputs, and what the calls did beside.
+
+    Args:
+        claims: what the reference's worker and the candidate's said of their calls.
+
+    Raises:
+        Failure: `wrong_value` and the like, or `rejected`.
     """
-    judge.inputs_kept(reference.inputs_kept_by(candidate), where)
-    agree(reference, eager, candidate.staging.kept, reference.side.staging.kept, where)
+    own, claim = claims
+    judge.side_effects(claim, reference.inputs_kept_by(candidate), own, where)
+    agree(reference, inputs, candidate.staging.kept, reference.side.staging.kept, where)
 
 
 def agree(
     reference: Reference,
-    eager: list[Distance],
+    inputs: Inputs,
     outputs: list[torch.Tensor],
     due: list[torch.Tensor],
     where: str,
@@ -31,14 +50,16 @@ def agree(
     Another draw or other weights may be harder on eager too than those of the checked trials.
     """
     agreement = reference.protocol.agreement
-    slack = eager
+    slack = inputs.eager
     if agreement.rule == "oracle":
         more, most = (1 + 1 / multiple for multiple in agreement.multiples)
-        slack = [Distance(own.rms * more, own.worst * most) for own in eager]
-    trial, found = judge.compare(agreement, "own", outputs, due, slack)
+        slack = [Distance(own.rms * more, own.worst * most) for own in slack]
+    trial, found = judge.compare(agreement, inputs.variant, outputs, due, slack)
     if not trial.agreed and reference.precise:
         truth = reference.truth()
         own = reference.eager_distances(due, truth)
-        trial, found = judge.compare(agreement, "own", outputs, truth, own)
+        if not tells(reference, inputs.variant, due, own):
+            return
+        trial, found = judge.compare(agreement, inputs.variant, outputs, truth, own)
     if not trial.agreed:
         raise judge.disagreement(trial, found, agreement, where)

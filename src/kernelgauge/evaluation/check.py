@@ -14,8 +14,8 @@ from kernelgauge.checks.probes import BLIND, Accepts, Probes
 from kernelgauge.errors import ReferenceTooLarge
 from kernelgauge.evaluation import judge
 from kernelgauge.evaluation.channel import Claim
+from kernelgauge.evaluation.conditioning import sound, well_conditioned
 from kernelgauge.evaluation.failures import Failure
-from kernelgauge.evaluation.math_modes import roundoff
 from kernelgauge.evaluation.reference import Reference, in_domain
 from kernelgauge.evaluation.side import Side
 from kernelgauge.schema import Trial
@@ -27,8 +27,9 @@ class Checked:
     """What the trials showed; `failure` is None if every one agreed."""
 
     trials: list[Trial] = field(default_factory=list)
-    eager: list[list[Distance]] = field(default_factory=list)
-    """Per trial with the problem's own inputs, eager's distance from the oracle for each output."""
+    eager: dict[str, list[list[Distance]]] = field(default_factory=dict)
+    """By kind of inputs, and for each trial with such, eager's distance from the oracle for each output. Only kinds
+    that lie in the problem's domain and have a right answer; timed calls are drawn from these."""
     failure: Failure | None = None
     blind: tuple[str, ...] = ()
     """Where all agreed: answers without the work that all trials with own inputs would have accepted as well."""
@@ -42,6 +43,8 @@ class Facts:
     truth: list[torch.Tensor]
     eager: list[Distance]
     variant: str
+    sound: bool
+    """Whether eager and the oracle agree but for rounding; else eager's answer is the truth of this trial."""
     claim: Claim
     """What the reference's own worker said of the call: whether the reference itself aliases or reuses."""
 
@@ -50,13 +53,6 @@ _MOST_FURTHER = 8
 # Of the trials, every so manyth finds cold caches on a GPU. Warps whose data come from memory finish at different
 # times: a barrier that is missing shows then, and with warm caches hardly ever (decision 25).
 _COLD = 2
-
-# An eager result further from the oracle than this says that the problem is ill-conditioned here, not what rounding
-# may cost: a multiple of it would let anything pass.
-_LARGEST_EAGER_ERROR = 1e-3
-_LARGEST_IN_ROUNDOFFS = 8
-# Of the coarse floor.
-_WELL_CONDITIONED = 0.1
 
 
 def prepare(reference: Reference, variant: str) -> Facts:
@@ -71,28 +67,23 @@ def prepare(reference: Reference, variant: str) -> Facts:
         return prepare(reference, "own")
     claim = reference.last_claim
     eager = reference.eager_distances(answer, truth)
-    if variant == "large" and not _well_conditioned(reference, eager):
+    if variant == "large" and not well_conditioned(reference, eager):
         return prepare(reference, "own")
-    largest = max(_LARGEST_EAGER_ERROR, _LARGEST_IN_ROUNDOFFS * roundoff(reference.math))
-    if any(own.rms > largest for own in eager):
+    agree = sound(reference, eager)
+    if not agree:
         reference.notes.append("eager and the float64 oracle disagree by more than rounding: eager stands in")
         truth, eager = answer, [Distance(0.0, 0.0) for _ in answer]
-    return Facts(answer, truth, eager, variant, claim)
-
-
-def _well_conditioned(reference: Reference, eager: list[Distance]) -> bool:
-    """Whether eager's own error leaves a candidate room below the coarse floor; nobody knows without an oracle."""
-    return reference.precise and all(
-        own.rms <= _WELL_CONDITIONED * reference.protocol.agreement.coarse for own in eager
-    )
+    return Facts(answer, truth, eager, variant, agree, claim)
 
 
 def _try_candidate(reference: Reference, candidate: Side, facts: Facts, where: str, cold: bool) -> Trial:
-    candidate.stage(reference.arguments, reference.master, reference.call_seed)
+    rules = reference.protocol.timing_on(reference.device)
+    candidate.stage(reference.arguments, reference.master, reference.call_seed, stop=True)
     if cold:
         CacheFlush(reference.device)()
         candidate.staging.wait()
-    call = candidate.call(watch=True, look=True)
+    call = candidate.call(rules.timer if rules.interleaved else "host_time", look=True)
+    candidate.process.freeze()  # as around a timed call: the worker is not to know which this is
     outputs = candidate.staging.snapshot()
     judge.shapes(call.claim, candidate.staging.expected)
     trial, found = judge.compare(reference.protocol.agreement, facts.variant, outputs, facts.truth, facts.eager)
@@ -163,8 +154,8 @@ def check(reference: Reference, candidate: Side, probe: bool = False, observer: 
     blind = observer.blind if observer else Probes(BLIND if probe else ())
     for number, variant in enumerate(trials(reference, blind), 1):
         facts = _prepared_beside(observer, reference, variant)
-        if facts.variant == "own":
-            result.eager.append(facts.eager)
+        if facts.variant == "own" or (facts.variant == variant and facts.sound):
+            result.eager.setdefault(facts.variant, []).append(facts.eager)
         if observer:
             observer.see(facts)
         elif facts.variant == "own":

@@ -48,18 +48,18 @@ def inputs_kept(kept: bool, where: str = "forward") -> None:
         raise Failure(Outcome.REJECTED, f"{where}: changed its inputs; the reference does not", "input_mutated")
 
 
-def side_effects(claim: Claim, kept: bool, reference: Claim) -> None:
+def side_effects(claim: Claim, kept: bool, reference: Claim, where: str = "forward") -> None:
     """Refuse what the reference does not do itself: writing to inputs, returning views of them, one buffer for ever.
 
     Raises:
         Failure: `rejected`, with the rule.
     """
-    inputs_kept(kept)
+    inputs_kept(kept, where)
     if claim.aliases_input and not reference.aliases_input:
-        reason = "the output shares memory with an input; the reference returns memory of its own"
+        reason = f"{where}: the output shares memory with an input; the reference returns memory of its own"
         raise Failure(Outcome.REJECTED, reason, "output_aliases_input")
     if claim.reuses_output and not reference.reuses_output:
-        reason = "two calls returned the same memory: the second overwrote what the first had given"
+        reason = f"{where}: returned memory that an earlier call had returned, and overwrote what that had given"
         raise Failure(Outcome.REJECTED, reason, "output_reused")
 
 

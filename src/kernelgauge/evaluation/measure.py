@@ -13,7 +13,7 @@ import math
 import secrets
 import statistics
 import time
-from functools import partial
+from collections.abc import Mapping
 
 import torch
 
@@ -21,11 +21,12 @@ from kernelgauge.checks.numerics import Distance
 from kernelgauge.config import TimingRules
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ReferenceTooLarge
 from kernelgauge.evaluation import judge
-from kernelgauge.evaluation.agreement import agree, verify
+from kernelgauge.evaluation.agreement import Inputs, agree, verify
+from kernelgauge.evaluation.deck import Deck
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.samples import NS_PER_MS, Sample, Samples
-from kernelgauge.evaluation.side import Side
+from kernelgauge.evaluation.side import Call, Side
 from kernelgauge.evaluation.streak import Streak, Uneven, affordable
 from kernelgauge.hardware import device_index
 from kernelgauge.schema import Outcome, Timing
@@ -67,7 +68,8 @@ class Measurement:
     def __init__(self, rules: TimingRules, device: str):
         self.rules = rules
         self._device = device
-        self._eager: list[Distance] = []
+        self._inputs: dict[str, Inputs] = {}
+        self._deck = Deck(())
         on_gpu = device != "cpu"
         self._samples = Samples(claims=on_gpu)
         self._flush = CacheFlush(device)
@@ -76,23 +78,26 @@ class Measurement:
         # Other devices have launch cores too, and this thread looks for messages without sleeping.
         self._launching = launch_cores() if on_gpu else []
         self._readings: list[Reading] = []
+        self._drawn: Inputs | None = None
         self._device_ms: tuple[float, float] | None = None
         self._reference_first = True
         self._seconds = 0.0
         self._stopped: Why = "budget"
 
-    def round(self, reference: Reference, candidate: Side, number: int, eager: list[Distance]) -> None:
+    def round(self, reference: Reference, candidate: Side, number: int, eager: Mapping[str, list[Distance]]) -> None:
         """Take the share of samples of round `number`, counted from 1.
 
         Args:
-            eager: eager's own distance from the oracle, as the checked trials found it.
+            eager: by kind of inputs, eager's own distance from the oracle, as the checked trials found it.
 
         Raises:
             Failure: a call failed, or the output of a timed call was wrong.
             MachineError: the GPU is slowed down by heat or its power supply, and stays so.
         """
         started = time.monotonic()
-        self._eager = eager
+        if eager.keys() != self._inputs.keys():
+            self._deck = Deck(eager)
+        self._inputs = {variant: Inputs(variant, own) for variant, own in eager.items()}
         if self.rules.interleaved:
             with keeping_off(self._launching):
                 stopped = self._interleaved(reference, candidate, number)
@@ -114,7 +119,7 @@ class Measurement:
             self._take_device_time(reference, candidate)
         self._seconds += time.monotonic() - started
 
-    def _timed(self, side: Side, reference: Reference) -> Sample:
+    def _timed(self, side: Side, reference: Reference) -> Call:
         """One timed call on the inputs just drawn; the side is stopped while they arrive, and before we look."""
         with reference.blamed(side):
             side.stage(reference.arguments, reference.master, reference.call_seed, stop=True)
@@ -125,18 +130,35 @@ class Measurement:
             if self._device == "cpu":  # on a GPU the call has done that, inside its clock
                 side.staging.snapshot()
             judge.shapes(call.claim, side.staging.expected)
-        return Sample(call.computed_ns, call.copy_ns, call.claim.forward_ns, call.drain_ns)
+        return call
 
-    def _pair(self, reference: Reference, candidate: Side, samples: Samples) -> None:
-        """Time both sides once on the same fresh inputs; the order is random, and every second time the opposite."""
+    def _pair(self, reference: Reference, candidate: Side, samples: Samples, where: str) -> None:
+        """Time both sides once on the same fresh inputs; the order is random, and every second time the opposite.
+
+        Args:
+            where: which pair it is, for the reason of a refusal.
+        """
+        inputs = self._draw(reference)
         reference.rest()
         if len(samples.reference) % 2 == 0:
             self._reference_first = bool(secrets.randbits(1))
         else:
             self._reference_first = not self._reference_first
         turns = [(reference.side, samples.reference), (candidate, samples.candidate)]
+        claims = {}
         for side, taken in turns if self._reference_first else reversed(turns):
-            taken.append(self._timed(side, reference))
+            call = self._timed(side, reference)
+            claims[side] = call.claim
+            taken.append(Sample(call.computed_ns, call.copy_ns, call.claim.forward_ns, call.drain_ns))
+        if reference.protocol.agreement.check_timed_calls:
+            verify(reference, candidate, inputs, (claims[reference.side], claims[candidate]), where)
+
+    def _draw(self, reference: Reference) -> Inputs:
+        """New inputs for both sides, or the same again under rules that want no others."""
+        if self.rules.fresh_inputs or self._drawn is None:
+            self._drawn = self._inputs[self._deck.deal()]
+            reference.draw(self._drawn.variant)
+        return self._drawn
 
     def _interleaved(self, reference: Reference, candidate: Side, number: int) -> Why:
         samples, rules = self._samples, self.rules
@@ -144,25 +166,18 @@ class Measurement:
         share, since, began = number / rules.processes, 0, time.monotonic() - self._seconds
         if number > rules.processes:  # asked again: like the first, whatever that has said
             share, since, began = 1 / rules.processes, before, time.monotonic()
+        self._drawn = None
         for warmup in range(rules.warmups):
-            reference.draw("own")
-            self._pair(reference, candidate, Samples())
-            verify(reference, candidate, self._eager, f"warm-up {warmup + 1}")
+            self._pair(reference, candidate, Samples(), f"warm-up {warmup + 1}")
         for side in (reference.side, candidate):
             if self._device == "cpu":
                 spread_threads(side.process.pid)
             elif self._core is not None:
                 pin(side.process.pid, self._core)
-        drawn = False
         looked = 0
         while True:
-            if rules.fresh_inputs or not drawn:
-                reference.draw("own")
-                drawn = True
-            self._pair(reference, candidate, samples)
+            self._pair(reference, candidate, samples, f"timed call {len(samples.reference) + 1}")
             count = len(samples.reference)
-            if reference.protocol.agreement.check_timed_calls:
-                verify(reference, candidate, self._eager, f"timed call {count}")
             if self._slowed_down(_MOST_PAIRS_THROTTLED):
                 samples.drop_block()
                 continue
@@ -172,7 +187,9 @@ class Measurement:
             counted, own = count - since, count - before
             enough = counted >= rules.min_samples * share and own >= rules.min_samples / rules.processes
             if enough and counted >= looked * _LOOK_AGAIN:
-                ratio, looked = samples.ratio(rules, final=False, since=since), counted
+                looked = counted
+                if not samples.slow_calls(rules).open:
+                    ratio = samples.ratio(rules, final=False, since=since)
             resolution = 0.0 if samples.claims else rules.resolution
             seconds = time.monotonic() - began
             if why := finished(rules, counted, seconds, ratio, resolution, share, own=own):
@@ -191,7 +208,7 @@ class Measurement:
         if calls < 2:
             return
         try:
-            own, other = self._shortest_in_a_row(Streak(reference, candidate, calls))
+            own, other = self._shortest_in_a_row(Streak(reference, candidate, calls, self._deck.deal))
         except (OutOfDeviceMemory, torch.OutOfMemoryError, ReferenceTooLarge, Uneven) as error:
             reference.notes.append(f"claims were not held against a row of calls: {str(error).splitlines()[0]}")
             return
@@ -200,7 +217,10 @@ class Measurement:
     def _shortest_in_a_row(self, streak: Streak) -> tuple[float, float]:
         """Nanoseconds for each call of the fastest of several rows of both sides; a first one, and disturbed ones,
         take longer."""
-        verified = partial(agree, streak.reference, self._eager)
+
+        def verified(variant: str, outputs: list[torch.Tensor], due: list[torch.Tensor], where: str) -> None:
+            agree(streak.reference, self._inputs[variant], outputs, due, where)
+
         streak.take(verified)
         claimed = self._samples.ratio(self.rules, final=True).low
         shortest = (math.inf, math.inf)
@@ -286,15 +306,18 @@ class Measurement:
 
     def in_doubt(self) -> bool:
         """Whether what these processes have said so far should be asked of others too."""
-        samples = self._samples
-        return in_doubt(samples.ratio(self.rules, final=True), self.rules, samples.charged_share())
+        samples, rules = self._samples, self.rules
+        if rules.interleaved and rules.doubt > 0 and samples.slow_calls(rules).count:
+            return True
+        return in_doubt(samples.ratio(rules, final=True), rules, samples.charged_share())
 
     def result(self) -> Timing:
         """The ratio the samples support, with the samples."""
         rules, samples = self.rules, self._samples
         ratio = samples.ratio(rules, final=True)
         reference_ms, candidate_ms = samples.milliseconds()
-        if rules.interleaved:
+        by_mean = rules.interleaved and samples.slow_calls(rules).count
+        if rules.interleaved and not by_mean:
             calls_ms = [statistics.median(times) for times in samples.blocks()]
         else:
             calls_ms = [statistics.fmean(reference_ms), statistics.fmean(candidate_ms)]
@@ -305,6 +328,9 @@ class Measurement:
             reference_ms=calls_ms[0],
             candidate_ms=calls_ms[1],
             speedup=ratio.estimate,
+            median_speedup=statistics.median(reference_ms) / statistics.median(candidate_ms),
+            mean_speedup=statistics.fmean(reference_ms) / statistics.fmean(candidate_ms),
+            by_mean=by_mean,
             interval=(ratio.low, ratio.high),
             confidence=rules.confidence,
             overhead_ms=statistics.median(samples.overheads()) / NS_PER_MS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -51,3 +52,33 @@ def _span(tensor: torch.Tensor) -> Span:
 def overlap(some: Iterable[Span], others: Collection[Span]) -> bool:
     """Whether any of `some` shares memory with any of `others`."""
     return any(start < last and first < end for start, end in some for first, last in others)
+
+
+# Of what a caller may keep while the next calls are made.
+_KEPT_CALLS = 4
+_KEPT_BYTES = 2**28
+
+
+class GivenOut:
+    """The outputs of the last calls, held as a caller would hold them: memory that was freed may be given out again.
+
+    Of large outputs only those of one call are held: the memory of a device is scarce.
+    """
+
+    def __init__(self) -> None:
+        self._calls: deque[tuple[list[torch.Tensor], list[Span]]] = deque(maxlen=_KEPT_CALLS)
+
+    def reused(self, outputs: list[torch.Tensor], lie: list[Span]) -> bool:
+        """Whether these outputs share memory with those of a call before, which are held; hold these from now on.
+
+        Args:
+            lie: where they lie, asked when they were returned; see `spans`.
+        """
+        found = any(overlap(lie, earlier) for _, earlier in self._calls)
+        self._calls.append((outputs, lie))
+        while len(self._calls) > 1 and self._bytes() > _KEPT_BYTES:
+            self._calls.popleft()
+        return found
+
+    def _bytes(self) -> int:
+        return sum(end - start for _, lie in self._calls for start, end in lie)

@@ -229,7 +229,7 @@ class Reference:
         """
         with self.blamed(self.side):
             self.side.stage(self.arguments, self.master, self.call_seed)
-            self.last_claim = self.side.call(watch=True).claim
+            self.last_claim = self.side.call().claim
         return self.side.staging.snapshot()
 
     @contextmanager

@@ -26,12 +26,16 @@ class Rounds:
     def take(self, reference: Reference, candidate: Side) -> None:
         """Time the next round on these two sides, which nothing else has used but checks of the same job."""
         assert self._job.checked is not None
-        eager = [
-            Distance(max(own.rms for own in each), max(own.worst for own in each))
-            for each in zip(*self._job.checked.eager, strict=True)
-        ]
+        eager = {variant: _largest(trials) for variant, trials in self._job.checked.eager.items()}
         self._taken += 1
         with self._job.stage("time"):
             self.measurement.round(reference, candidate, self._taken, eager)
         if self._taken == self.rules.processes and self.measurement.in_doubt():
             self._due = max(self.rules.processes_in_doubt, self._taken)
+
+
+def _largest(trials: list[list[Distance]]) -> list[Distance]:
+    """Of each output, the largest distance in any of these trials."""
+    return [
+        Distance(max(own.rms for own in each), max(own.worst for own in each)) for each in zip(*trials, strict=True)
+    ]

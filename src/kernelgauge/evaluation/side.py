@@ -77,6 +77,7 @@ class Side:
         self.limits = zygote.settings.limits
         self.process: WorkerProcess
         self.staging = Staging(device, trusted)
+        self._seed = 0
 
     def start(self) -> None:
         """Fork the worker and have it start its device, without waiting for that."""
@@ -192,14 +193,15 @@ class Side:
     def stage(self, arguments: list[Any], master: Region, seed: int, stop: bool = False) -> None:
         """Make the worker ready for the next call, put its inputs in place, spoil the output region.
 
-        The worker learns only shapes, scalars and seed before the inputs arrive.
+        The worker learns only shapes and scalars before the inputs arrive, and the seed with the call.
 
         Args:
             stop: stop the worker until the call, so that it cannot see the inputs before.
         """
         self.check_still()
         self.process.thaw()
-        self.ask("stage", self.limits.call_seconds, "staged", arguments=arguments, seed=seed)
+        self.ask("stage", self.limits.call_seconds, "staged", arguments=arguments)
+        self._seed = seed
         if stop:
             self.process.freeze()
         self.staging.fill(master)
@@ -221,14 +223,13 @@ class Side:
         self.ask("trim", self.limits.call_seconds, "staged")
         self.staging.let_go()
 
-    def call(self, timer: str = "host_time", watch: bool = False, look: bool = False) -> Call:
+    def call(self, timer: str = "host_time", look: bool = False) -> Call:
         """Run forward once on the staged inputs; the clock is the parent's.
 
         A stopped worker is continued once the clock runs: before that it cannot have seen the inputs.
 
         Args:
             timer: how the worker times itself.
-            watch: have the worker look for aliasing too.
             look: once it says that it has computed, stop it and see for ourselves (where its memory can be read).
 
         Raises:
@@ -239,7 +240,7 @@ class Side:
         look = look and self.looks
         try:
             start = time.perf_counter_ns()
-            process.tell("forward", timer=timer, watch=watch)
+            process.tell("forward", timer=timer, seed=self._seed)
             process.thaw()
             first = process.receive_raw(self.limits.call_seconds, spin)
             computed = time.perf_counter_ns()
@@ -305,7 +306,8 @@ class Side:
             Failure: a call went wrong, or what came up are no times.
         """
         limit = self.limits.call_seconds + _SAMPLE_SHARE * self.limits.call_seconds * (warmups + count)
-        claim = self.ask("samples", limit, "done", timer=timer, warmups=warmups, count=count)
+        order = {"timer": timer, "warmups": warmups, "count": count, "seed": self._seed}
+        claim = self.ask("samples", limit, "done", **order)
         said = claim.data.get("samples_ms")
         taken = [ms for ms in said if isinstance(ms, float) and 0 < ms < 1e9] if isinstance(said, list) else []
         if not isinstance(said, list) or len(taken) != len(said) or not 2 <= len(taken) <= MOST_SAMPLES:

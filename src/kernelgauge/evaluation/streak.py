@@ -38,8 +38,9 @@ _IDLE_ROWS = 3
 # Of the free memory: both workers need room for what they compute, too.
 _SHARE_OF_MEMORY = 0.4
 
-Verified = Callable[[list[torch.Tensor], list[torch.Tensor], str], None]
-"""Given the candidate's answers, the reference's, and which call it was: raises Failure if they do not agree."""
+Verified = Callable[[str, list[torch.Tensor], list[torch.Tensor], str], None]
+"""Given the kind of inputs, the candidate's answers, the reference's, and which call it was: raises Failure where
+they disagree."""
 
 
 def affordable(reference: Reference, calls: int) -> int:
@@ -64,16 +65,15 @@ class _Room:
         self._inputs = side.share("streak inputs", calls * self._in_bytes)
         self._outputs = side.share("streak outputs", calls * self._out_bytes)
         self._kept = torch.empty_like(self._outputs.bytes)
+        self._seeds: list[int] = []
 
     def stage(self, arguments: list[list[Any]], seeds: list[int], inputs: list[torch.Tensor]) -> None:
         """Tell the worker what the calls look like, stop it, and put their inputs in place."""
         side = self.side
         side.check_still()
         side.process.thaw()
-        calls = [
-            {"seed": seed, "arguments": [_moved(each, call * self._in_bytes) for each in its]}
-            for call, (its, seed) in enumerate(zip(arguments, seeds, strict=True))
-        ]
+        self._seeds = seeds
+        calls = [[_moved(each, call * self._in_bytes) for each in its] for call, its in enumerate(arguments)]
         due = [[spec.model_dump() for spec in self._specs(call)] for call in range(len(calls))]
         side.ask("stage_streak", side.limits.call_seconds, "staged", calls=calls, expected=due)
         side.process.freeze()
@@ -93,7 +93,7 @@ class _Room:
         limit = side.limits.call_seconds * self._calls
         try:
             start = time.perf_counter_ns()
-            process.tell("streak", compute=compute)
+            process.tell("streak", compute=compute, seeds=self._seeds)
             process.thaw()
             said = process.receive_raw(limit, spin=True)
             self._kept.copy_(self._outputs.bytes)
@@ -135,6 +135,9 @@ def _moved(argument: dict[str, Any], shift: int) -> dict[str, Any]:
 class Streak:
     """Room for a row of calls on both sides; used as often as wanted.
 
+    Args:
+        deal: what kind of inputs the next call gets.
+
     Attributes:
         idle_ns: of a row in which nothing is computed.
 
@@ -143,9 +146,11 @@ class Streak:
         OutOfDeviceMemory, torch.OutOfMemoryError, ReferenceTooLarge: there is none.
     """
 
-    def __init__(self, reference: Reference, candidate: Side, calls: int):
+    def __init__(self, reference: Reference, candidate: Side, calls: int, deal: Callable[[], str]):
         self.calls = calls
         self.reference = reference
+        self._deal = deal
+        self._variants: list[str] = []
         self._arguments: list[list[Any]] = []
         self._seeds: list[int] = []
         self._inputs: list[torch.Tensor] = []
@@ -178,15 +183,16 @@ class Streak:
             where, inputs = f"call {call + 1} of a row", self._inputs[call]
             judge.inputs_kept(other.kept(call, inputs) or not own.kept(call, inputs), where)
             self.reference.recall(inputs, self._seeds[call])
-            verified(other.answers(call), own.answers(call), where)
+            verified(self._variants[call], other.answers(call), own.answers(call), where)
         return own_taken, taken
 
     def _draw(self) -> None:
         """New inputs for all calls; `Reference.recall` can bring them back one by one."""
         reference = self.reference
         self._arguments, self._seeds, self._inputs = [], [], []
-        while len(self._inputs) < self.calls:
-            reference.draw("own")
+        self._variants = [self._deal() for _ in range(self.calls)]
+        for variant in self._variants:
+            reference.draw(variant)
             if self._arguments and reference.arguments != self._arguments[0]:
                 raise Uneven("its inputs differ in more than their values from draw to draw")
             self._arguments.append(reference.arguments)

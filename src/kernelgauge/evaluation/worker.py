@@ -29,7 +29,7 @@ from kernelgauge.evaluation.arguments import decode
 from kernelgauge.evaluation.channel import LARGEST_TEXT, MOST_SAMPLES, TensorSpec, await_awake, receive, send
 from kernelgauge.evaluation.initialisers import randomised
 from kernelgauge.evaluation.math_modes import cast, set_flags
-from kernelgauge.evaluation.outputs import Span, flatten, in_memory, overlap, spans
+from kernelgauge.evaluation.outputs import GivenOut, flatten, in_memory, overlap, spans
 from kernelgauge.evaluation.regions import Region, dtype_name, opened
 from kernelgauge.timing.timers import Timer, timer_named
 
@@ -92,8 +92,8 @@ class Bench:
         self.shared: dict[str, Region] = {}
         self.targets: list[torch.Tensor] = []
         self.arguments: list[Any] = []
-        self.previous: tuple[list[torch.Tensor], list[Span]] = ([], [])
-        self.row: list[tuple[int, list[Any], list[torch.Tensor]]] = []
+        self.given_out = GivenOut()
+        self.row: list[tuple[list[Any], list[torch.Tensor]]] = []
         self.witness: Any = None
         self._spin = torch.zeros(1 << 17)
         self._timers: dict[str, Timer] = {}
@@ -156,23 +156,26 @@ class Bench:
             self.shared[name] = region
         return {"event": "staged"}
 
-    def stage(self, arguments: list[Any], seed: int) -> dict[str, Any]:
-        """Take the next call's arguments, as views of the input region; what is in it may come later."""
+    def stage(self, arguments: list[Any]) -> dict[str, Any]:
+        """Take the next call's arguments, as views of the input region; what is in it may come later.
+
+        The seed of the call comes with the call: random numbers are work, and are drawn inside the clock.
+        """
         assert self.inputs is not None
         self.arguments = _views(arguments, self.inputs)
-        torch.manual_seed(seed)
         self._synchronise()
         self._wake_threads()
         return {"event": "staged"}
 
-    def forward(self, timer: str, watch: bool) -> dict[str, Any]:
+    def forward(self, timer: str, seed: int) -> dict[str, Any]:
         """One call: run, wait for the device, say so, and when the parent has read its clock copy the outputs out.
 
-        With `watch`, look for aliasing too. Waiting for the parent matters: while every core copies, it would hear
-        of the end of the computation only at the end of the copy.
+        Checked and timed calls are the same order, so that nobody can tell them apart. Waiting for the parent
+        matters: while every core copies, it would hear of the end of the computation only at the end of the copy.
         """
         clock = self._timer(timer)
-        given = spans(a for a in self.arguments if isinstance(a, torch.Tensor)) if watch else []
+        given = spans(a for a in self.arguments if isinstance(a, torch.Tensor))
+        torch.manual_seed(seed)
         with torch.no_grad():
             result = clock.call(self._run)
         outputs = [in_memory(tensor) for tensor in flatten(result)]
@@ -187,38 +190,33 @@ class Bench:
             for target, output in zip(self.targets, outputs, strict=True):
                 target.copy_(output)
             self._synchronise()
-        claim = {"event": "done", "tensors": metadata, "copied": copied, "forward_ns": clock.elapsed_ns()}
-        if watch:
-            lie = spans(outputs)
-            claim["aliases_input"] = overlap(lie, given)
-            claim["reuses_output"] = overlap(lie, self.previous[1])
-            # The tensors are held too: memory that was freed and given out again would look like theirs.
-            self.previous = (outputs, lie)
-        else:
-            self.previous = ([], [])
-        return claim
+        lie = spans(outputs)
+        return {
+            "event": "done",
+            "tensors": metadata,
+            "copied": copied,
+            "forward_ns": clock.elapsed_ns(),
+            "aliases_input": overlap(lie, given),
+            "reuses_output": self.given_out.reused(outputs, lie),
+        }
 
-    def stage_streak(self, calls: list[dict[str, Any]], expected: list[list[dict[str, Any]]]) -> dict[str, Any]:
+    def stage_streak(self, calls: list[list[Any]], expected: list[list[dict[str, Any]]]) -> dict[str, Any]:
         """Take the arguments of a row of calls, as views of their region, and where each is to put its outputs."""
         inputs, outputs = self.shared["streak inputs"], self.shared["streak outputs"]
         places = [outputs.tensors([TensorSpec(**spec) for spec in specs]) for specs in expected]
-        self.row = [
-            (call["seed"], _views(call["arguments"], inputs), targets)
-            for call, targets in zip(calls, places, strict=True)
-        ]
+        self.row = [(_views(arguments, inputs), targets) for arguments, targets in zip(calls, places, strict=True)]
         self._synchronise()
         return {"event": "staged"}
 
-    def streak(self, compute: bool) -> dict[str, Any]:
+    def streak(self, compute: bool, seeds: list[int]) -> dict[str, Any]:
         """All calls of the row, one after the other, and the outputs of each copied out; then wait for the device.
 
         Without `compute`, whatever stands in place of the next call's outputs is copied.
         """
         copied = True
         with torch.no_grad():
-            for (seed, arguments, targets), (_, _, others) in zip(
-                self.row, [*self.row[1:], self.row[0]], strict=True
-            ):
+            following = [*self.row[1:], self.row[0]]
+            for (arguments, targets), (_, others), seed in zip(self.row, following, seeds, strict=True):
                 torch.manual_seed(seed)
                 outputs = [in_memory(tensor) for tensor in flatten(self.model(*arguments))] if compute else others
                 copied &= [(t.shape, t.dtype) for t in targets] == [(t.shape, t.dtype) for t in outputs]
@@ -234,8 +232,9 @@ class Bench:
             return []
         return [{"address": t.data_ptr(), "strides": t.stride()} for t in outputs[: len(self.targets)]]
 
-    def samples(self, timer: str, warmups: int, count: int) -> dict[str, Any]:
+    def samples(self, timer: str, warmups: int, count: int, seed: int) -> dict[str, Any]:
         """Let a timer measure many calls on the arguments staged last."""
+        torch.manual_seed(seed)
         with torch.no_grad():
             taken = self._timer(timer).samples(self._run, warmups, count)
         evenly = taken[:: -(-len(taken) // MOST_SAMPLES) or 1]

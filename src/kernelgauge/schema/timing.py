@@ -45,11 +45,18 @@ class Timing(Record):
     clock: str
     """Which clock decided: `parent` (monotonic clock of the trusted process), `worker` (its own word), or both."""
     reference_ms: float
-    """Typical time of one reference call: median under `strict`, mean under `v0.1`."""
+    """Typical time of one reference call: median under `strict`, mean under `v0.1` and where slow calls count."""
     candidate_ms: float
     """Typical time of one candidate call."""
     speedup: float
-    """Point estimate of reference time over candidate time."""
+    """Point estimate of reference time over candidate time. Under `strict` that of typical calls (Hodges-Lehmann), or
+    of the means where they are surely lower."""
+    median_speedup: float | None = Field(default=None, gt=0)
+    """Ratio of the medians of all calls; None in older records, as the next."""
+    mean_speedup: float | None = Field(default=None, gt=0)
+    """Ratio of the means of all calls."""
+    by_mean: bool = False
+    """Whether `speedup` is that of the means, since the candidate's slow calls surely matter."""
     interval: tuple[float, float]
     """Confidence interval of `speedup`."""
     confidence: float
@@ -93,6 +100,10 @@ class Timing(Record):
             bound = "; launch-bound" if self.launch_bound else ""
             times = f"{self.device_reference_ms:.4g} and {self.device_candidate_ms:.4g} ms"
             found["on the device"] = f"{times} without launches{bound}"
+        if self.by_mean:
+            found["slow calls"] = (
+                f"{self.mean_speedup:.3g}x on average counts; {self.median_speedup:.3g}x in the median"
+            )
         if self.streak_speedup is not None:
             told = f"; {self.withheld_ms:.3g} ms of a call were not told" if self.withheld_ms else ""
             rows = f"{self.streak} calls in one bracket of the parent's clock"
@@ -110,6 +121,8 @@ class Timing(Record):
             raise ValueError("a timing needs its raw samples")
         if self.rounds and sum(self.rounds) != len(self.reference_samples_ms):
             raise ValueError("the rounds must add up to the samples")
+        if self.by_mean and (self.mean_speedup is None or self.median_speedup is None):
+            raise ValueError("a speedup by the mean needs the ratios of mean and median beside it")
         if self.streak_speedup is not None and not self.streak:
             raise ValueError("a ratio of rows of calls needs such rows")
         if (self.device_reference_ms is None) != (self.device_candidate_ms is None):

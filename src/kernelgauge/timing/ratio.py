@@ -10,6 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
+_RESAMPLINGS = 2000
+_RESAMPLING_SEED = 0
+
 
 @dataclass(frozen=True)
 class Ratio:
@@ -85,6 +88,22 @@ def of_rounds(
     quantile = float(stdtrit(len(logs) - 1, (1 + confidence) / 2))
     half = quantile * statistics.stdev(logs) / math.sqrt(len(logs))
     return Ratio(math.exp(centre), math.exp(centre - half), math.exp(centre + half))
+
+
+def of_paired_means(reference: Sequence[float], candidate: Sequence[float], confidence: float) -> Ratio:
+    """Ratio of the means of pairs, with the percentile interval of a bootstrap over pairs (Efron & Tibshirani, An
+    Introduction to the Bootstrap, chapter 13): unlike `paired`, it feels every slow call, disturbed ones too.
+
+    Args:
+        reference, candidate: times of the same unit, equal length, all above zero.
+    """
+    a, b = np.asarray(reference, float), np.asarray(candidate, float)
+    # The same figures give the same interval: whoever recomputes a record must come to what stands there.
+    drawn = np.random.default_rng(_RESAMPLING_SEED).integers(0, len(a), (_RESAMPLINGS, len(a)))
+    ratios = a[drawn].mean(axis=1) / b[drawn].mean(axis=1)
+    low, high = np.quantile(ratios, [(1 - confidence) / 2, (1 + confidence) / 2])
+    estimate = float(a.mean() / b.mean())
+    return Ratio(estimate, min(float(low), estimate), max(float(high), estimate))
 
 
 def of_means(reference: Sequence[float], candidate: Sequence[float], confidence: float) -> Ratio:
