@@ -144,6 +144,21 @@ def test_a_device_left_at_work_is_noticed_and_charged() -> None:
     assert queued.ratio(GPU_RULES, final=True).estimate == pytest.approx(1, rel=0.02)
 
 
+@pytest.mark.parametrize(
+    ("call_ms", "later_us"), [(1.05, 14), (5.17, 28), (20.6, 80), (20.8, 89), (51.4, 124), (102.7, 121), (50.0, 113)]
+)
+def test_a_device_that_answers_late_after_a_long_kernel_hides_nothing(call_ms: float, later_us: float) -> None:
+    """Medians of honest kernels on an H100: results/h100/device_answers.json."""
+
+    def answered(samples: list[Sample], more_ns: float, seed: int) -> list[Sample]:
+        draw = random.Random(seed)
+        return [replace(sample, drain_ns=round(draw.gauss(200_000, 9_000) + more_ns)) for sample in samples]
+
+    slow = pairs(answered(taken(60_000), 0, seed=2), answered(taken(call_ms * 1e6, seed=1), later_us * 1000, seed=3))
+    assert slow.unfinished() == 0
+    assert slow.charged_share() < 0.02, "and is charged no more than the device can tell apart"
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_the_place_in_a_pair_cancels_within_a_block(seed: int) -> None:
     """Whoever comes first takes 12 % longer: as much as was seen, and more than what is to be told apart."""

@@ -1,4 +1,4 @@
-"""What slow calls cost: a median forgives a call of ten that takes ten times as long, whoever waits for it does not."""
+"""What slow calls cost: a median forgives one of ten that takes ten times as long; whoever waits for it does not."""
 
 from __future__ import annotations
 

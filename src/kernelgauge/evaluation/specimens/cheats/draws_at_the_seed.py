@@ -1,27 +1,28 @@
 # Draws the random mask of a call as soon as the worker sets its seed, before the call: half of the work would be done
 # before the clock starts. The seed comes with the call, inside the clock.
 # class: timing/before_the_clock
+# rules: any
 # problem: random_mask
 # time: honest
 # forged: 1.5
 # verdict: passed
 import torch
 import torch.nn as nn
+from kernelgauge.evaluation import worker
 
 drawn = []
 shape = [None]
-set_seed = torch.manual_seed
+set_seed = worker.set_seed
 
 
-def draws_too(seed):
-    generator = set_seed(seed)
+def draws_too(seed, device):
+    set_seed(seed, device)
     if shape[0] is not None:
-        size, kind, device = shape[0]
-        drawn[:] = [torch.nn.functional.dropout(torch.ones(size, dtype=kind, device=device), 0.5, True)]
-    return generator
+        size, kind, where = shape[0]
+        drawn[:] = [torch.nn.functional.dropout(torch.ones(size, dtype=kind, device=where), 0.5, True)]
 
 
-torch.manual_seed = draws_too
+worker.set_seed = draws_too
 
 
 class ModelNew(nn.Module):

@@ -1,0 +1,54 @@
+"""A call of ten that takes ten times as long is paid for; accidents of the machine are not the candidate's."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from kernelgauge.config import load_protocol
+from kernelgauge.evaluation.samples import Sample, Samples
+from kernelgauge.timing.slow_calls import slow_calls
+
+RULES = load_protocol("strict").timing_on("cuda")
+Times = list[float]
+
+
+def calls(count: int, ms: float, slow_every: int = 0, times: float = 10.0, seed: int = 0) -> Times:
+    """Milliseconds of calls that scatter by a percent; every so manyth takes so many times as long."""
+    draw = random.Random(seed)
+    return [ms * draw.gauss(1, 0.01) * (times if slow_every and at % slow_every == 0 else 1) for at in range(count)]
+
+
+def test_a_slow_call_in_ten_counts() -> None:
+    found = slow_calls(calls(100, 2.0), calls(100, 1.0, slow_every=10, seed=1), [100], 2.0, RULES)
+    assert found.count and not found.open
+    assert found.means.estimate == pytest.approx(2 / 1.9, rel=0.02)
+
+
+def test_slow_calls_of_both_sides_are_the_machines() -> None:
+    both = [calls(100, 1.0, slow_every=10, seed=seed) for seed in (0, 1)]
+    found = slow_calls(*both, [100], 1.0, RULES)
+    assert not found.count and not found.open
+
+
+def test_one_slow_call_among_few_needs_more_of_them() -> None:
+    found = slow_calls(calls(12, 2.0), calls(12, 1.0, slow_every=12, seed=1), [12], 2.0, RULES)
+    assert found.open and not found.count
+
+
+def test_one_disturbed_pair_of_processes_of_three_is_an_accident() -> None:
+    candidate = calls(60, 1.0, seed=1) + calls(60, 1.0, slow_every=4, times=3, seed=2) + calls(60, 1.0, seed=3)
+    found = slow_calls(calls(180, 1.0), candidate, [60, 60, 60], 1.0, RULES)
+    assert not found.count
+
+
+def test_who_is_slow_in_the_tenth_call_is_not_called_faster() -> None:
+    samples = Samples(claims=True)
+    for own, other in zip(calls(100, 2.0), calls(100, 1.0, slow_every=10, times=14, seed=1), strict=True):
+        for side, ms in ((samples.reference, own), (samples.candidate, other)):
+            side.append(Sample(round(ms * 1e6) + 300_000, 1000, round(ms * 1e6)))
+    samples.ends.append(100)
+    ratio = samples.ratio(RULES, final=True)
+    assert ratio.estimate < 1 and ratio.low <= ratio.estimate <= ratio.high
+    assert samples.ratio(RULES, final=False).estimate == pytest.approx(2, rel=0.02)
