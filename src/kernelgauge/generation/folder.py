@@ -106,15 +106,32 @@ class Folder:
         """The file that answers this problem with this sample number."""
         return self._files[problem][sample]
 
+    @property
+    def origin(self) -> str:
+        """The folder itself, which its last name does not say."""
+        return str(self.path.resolve())
+
+    def digest(self, problem: str, sample: int) -> str | None:
+        """Of the file as it is now; None where it is not there or cannot be read."""
+        if sample not in self._files.get(problem, {}):
+            return None
+        try:
+            return self._candidate(problem, sample).digest
+        except CandidateError:
+            return None
+
     def complete(self, problem: Problem, sample: int, device: str) -> Candidate | NoCandidate:
         """The file's text as a candidate; an unreadable file is no candidate."""
-        file = self.file(problem.key, sample)
         try:
-            source = read_source(file)
+            return self._candidate(problem.key, sample)
         except CandidateError as error:
             return NoCandidate(problem=problem.key, contestant=self.name, sample=sample, reason=str(error))
+
+    def _candidate(self, problem: str, sample: int) -> Candidate:
+        file = self.file(problem, sample)
+        source = read_source(file)
         return Candidate(
-            problem=problem.key,
+            problem=problem,
             source=source,
             backend=self._backend or detect(source),
             contestant=self.name,
