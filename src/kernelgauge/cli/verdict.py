@@ -9,7 +9,7 @@ from rich.text import Text
 from kernelgauge.evaluation.isolation import WALLS
 from kernelgauge.schema import Bound, Evaluation, Finding, Timing, why_weak
 
-_COLOURS = {"faster": "green", "tie": "yellow", "slower": "red", None: "green"}
+_COLOURS = {"faster": "green", "tie": "yellow", "slower": "red", "unclear": "yellow", None: "green"}
 _LOG_LINES = 12
 
 
@@ -23,7 +23,8 @@ def headline(record: Evaluation) -> Text:
     low, high = record.timing.interval
     standing = record.standing
     line = Text(f"passed, {standing}", style=f"bold {_COLOURS[standing]}")
-    return line + Text(f"  {record.timing.speedup:.3g}x eager (95 % between {low:.3g} and {high:.3g})")
+    wide = "; too wide to tell, measure again on a quieter machine" if standing == "unclear" else ""
+    return line + Text(f"  {record.timing.speedup:.3g}x eager (95 % between {low:.3g} and {high:.3g}{wide})")
 
 
 def _timing_rows(table: Table, timing: Timing) -> None:

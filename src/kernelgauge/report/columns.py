@@ -65,7 +65,7 @@ EVALUATIONS = (
     _column("backend", "text", "kernel language"),
     _column("outcome", "text", "what happened: passed, wrong_value, build_failed, ...", "outcome.value"),
     _column("passed", "truth", "whether it is right"),
-    _column("standing", "text", "faster, tie or slower, by the whole interval; missing where nothing was timed"),
+    _column("standing", "text", "faster, tie, slower or unclear, by the whole interval; missing where not timed"),
     _column("rule", "text", "the rule that a rejected candidate broke"),
     _column("reason", "text", "one sentence about a candidate that did not pass"),
     _column("counts", "truth", "whether the problem enters the score"),
@@ -180,7 +180,7 @@ ATTEMPTS = (
     _column("feedback", "text", "what was said of that one: G, G+E, G+E+P", "attempt.step.feedback"),
     _column("refusal", "text", "why it was refused before any evaluation", lambda r: r.attempt.refusal or None),
     _column("outcome", "text", "what happened; missing where it was not judged", "attempt.evaluation.outcome.value"),
-    _column("standing", "text", "faster, tie or slower", "attempt.evaluation.standing"),
+    _column("standing", "text", "faster, tie, slower or unclear", "attempt.evaluation.standing"),
     _column("speedup", "number", "reference time over candidate time", "attempt.evaluation.speedup"),
     _column(
         "candidate_digest", "text", "of its candidate, where it was judged", "attempt.evaluation.candidate_digest"

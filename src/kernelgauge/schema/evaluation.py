@@ -22,7 +22,7 @@ from kernelgauge.schema.difference import Difference
 from kernelgauge.schema.memory import GpuMemory
 from kernelgauge.schema.problem import Sizes
 from kernelgauge.schema.rules import Finding, Ran, RuleSetName
-from kernelgauge.schema.timing import Timing
+from kernelgauge.schema.timing import Timing, tells
 
 
 class Outcome(StrEnum):
@@ -39,6 +39,12 @@ class Outcome(StrEnum):
     OUT_OF_MEMORY = "out_of_memory"
     REJECTED = "rejected"
 
+
+Standing = Literal["faster", "slower", "tie", "unclear"]
+"""A right candidate against its reference; `unclear` where the machine was too restless to tell (`timing.tells`)."""
+
+STANDINGS: tuple[Standing, ...] = ("faster", "tie", "slower", "unclear")
+"""All of them, in the order in which they are shown."""
 
 ROUNDING = "rounding"
 """Among trivial answers: rounding the inputs changes the problem's answer, so that nobody can say which is right."""
@@ -203,18 +209,23 @@ class Evaluation(Record):
         return next((each for each in self.over if each.strongest), None)
 
     @property
-    def standing(self) -> Literal["faster", "slower", "tie"] | None:
+    def standing(self) -> Standing | None:
         """Against 1.0, by the whole interval; None where there is no time."""
         if self.timing is None:
             return None
         low, high = self.timing.interval
+        if not tells(self.timing.interval):
+            return "unclear"
         return "faster" if low > 1 else "slower" if high < 1 else "tie"
 
     def faster_than(self, p: float) -> bool:
-        """Whether this counts towards fast_p: correct, and the whole interval above p (p = 0: correct)."""
-        if not self.passed:
-            return False
-        return p == 0 or (self.timing is not None and self.timing.interval[0] > p)
+        """Whether this counts towards fast_p: correct, and the whole interval above p (p = 0: correct).
+
+        An interval too wide to tell anything is above nothing.
+        """
+        if not self.passed or p == 0:
+            return self.passed
+        return self.timing is not None and tells(self.timing.interval) and self.timing.interval[0] > p
 
     def summary(self) -> dict[str, Any]:
         """The flat object that `kernelgauge eval --json` prints; times in ms, null where there is no number."""

@@ -8,7 +8,7 @@ function verdict(row) {
     return `${said[0].toUpperCase()}${said.slice(1)}: ${row.reason}`;
   }
   if (row.speedup === undefined) return "Correct; it was not timed.";
-  const said = { faster: "Correct and faster", tie: "Correct; as fast as the reference, as far as can be told", slower: "Correct, but slower" }[row.standing];
+  const said = { faster: "Correct and faster", tie: "Correct; as fast as the reference, as far as can be told", slower: "Correct, but slower", unclear: "Correct; the machine was too restless to tell how fast" }[row.standing];
   return `${said}: ${row.speedup.toFixed(3)}× with an interval of ${row.low.toFixed(3)} to ${row.high.toFixed(3)}.`;
 }
 
