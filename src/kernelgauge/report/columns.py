@@ -69,6 +69,12 @@ EVALUATIONS = (
     _column("rule", "text", "the rule that a rejected candidate broke"),
     _column("reason", "text", "one sentence about a candidate that did not pass"),
     _column("counts", "truth", "whether the problem enters the score"),
+    _column(
+        "not_varied",
+        "texts",
+        "arguments of forward that were the same in every call",
+        lambda e: e.not_varied.forward if e.not_varied else None,
+    ),
     _column("speedup", "number", "reference time over candidate time"),
     _column("speedup_low", "number", "lower end of its interval", lambda e: e.timing and e.timing.interval[0]),
     _column("speedup_high", "number", "upper end of its interval", lambda e: e.timing and e.timing.interval[1]),

@@ -85,6 +85,21 @@ class Trial(Record):
         return self
 
 
+class NotVaried(Record):
+    """Arguments that were the same in every call, so that nobody can say whether a candidate has read them."""
+
+    constructor: tuple[str, ...] = ()
+    """Of `Model`: all that it is given. Other values would be another problem."""
+    forward: tuple[str, ...] = ()
+    """Of `forward`: what all draws have in common and no variant changes: a number, a mask that never masks."""
+
+    @property
+    def line(self) -> str:
+        """For a reader; empty if there are none."""
+        parts = {"constructor": self.constructor, "forward": self.forward}
+        return "; ".join(f"{of}: {', '.join(names)}" for of, names in parts.items() if names)
+
+
 class Environment(Record):
     """Where a figure was measured; two figures are comparable only if these agree."""
 
@@ -147,6 +162,9 @@ class Evaluation(Record):
     route: Literal["seed", "state_dict"] = "seed"
     """How both sides got equal parameters."""
     trials: tuple[Trial, ...] = ()
+    not_varied: NotVaried | None = None
+    """Arguments that a candidate may have hard-coded unnoticed; None where nothing was drawn, and in records from
+    before it was said."""
     trivial: tuple[str, ...] = ()
     """Work-skipping answers this protocol would have accepted on this problem; also `ROUNDING`."""
     counts: bool = True
@@ -269,6 +287,7 @@ class Evaluation(Record):
             "gpu_memory_available_gb": self.gpu_memory.available_gb if self.gpu_memory else None,
             "counts": self.counts,
             "trivial": list(self.trivial),
+            "not_varied": self.not_varied.model_dump(mode="json") if self.not_varied else None,
             "trials": [trial.model_dump() for trial in self.trials],
             "route": self.route,
             "isolation": list(self.isolation),
