@@ -78,6 +78,8 @@ def show(record: Evaluation) -> None:
         worst = max(record.trials, key=lambda trial: trial.error / trial.allowed if trial.allowed else 0)
         error = f"worst {worst.error:.2g} of {worst.allowed:.2g} allowed ({worst.variant} inputs)"
         table.add_row("error", f"{len(record.trials)} trials; {error}")
+    if record.elsewhere:
+        table.add_row("elsewhere", record.elsewhere.line)
     if record.not_varied and record.not_varied.line:
         table.add_row("not varied", record.not_varied.line)
     if record.trivial:

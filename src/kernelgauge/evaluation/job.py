@@ -121,6 +121,7 @@ class Job:
             timing=None if failure else self.timing,
             bound=None if failure else self.bound,
             gpu_memory=self.gpu_memory,
+            elsewhere=candidate.elsewhere,
             notes=tuple(self.notes),
             seconds=self.seconds,
             log=self.log,

@@ -48,4 +48,5 @@ class Stored:
             contestant=record.contestant,
             sample=sample,
             origin=str(self._run.path),
+            elsewhere=record.elsewhere,
         )

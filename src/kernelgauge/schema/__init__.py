@@ -21,6 +21,7 @@ from kernelgauge.schema.baseline import Baseline, Measured, conditions, setting
 from kernelgauge.schema.bound import Bound, Peaks, Precision, Work
 from kernelgauge.schema.comparison import MODES, Mode, OverBaseline
 from kernelgauge.schema.difference import Difference, WrongElement
+from kernelgauge.schema.elsewhere import Elsewhere, Label
 from kernelgauge.schema.evaluation import (
     ROUNDING,
     STANDINGS,
@@ -67,6 +68,7 @@ __all__ = [
     "Counters",
     "Difference",
     "Domain",
+    "Elsewhere",
     "Environment",
     "Evaluation",
     "Executed",
@@ -77,6 +79,7 @@ __all__ = [
     "GpuState",
     "Judgement",
     "KernelRule",
+    "Label",
     "Measured",
     "Mode",
     "NoCandidate",

@@ -19,6 +19,7 @@ from kernelgauge.schema.base import FORMAT, Record, digest, finite
 from kernelgauge.schema.bound import Bound
 from kernelgauge.schema.comparison import OverBaseline, check_modes
 from kernelgauge.schema.difference import Difference
+from kernelgauge.schema.elsewhere import Elsewhere
 from kernelgauge.schema.memory import GpuMemory
 from kernelgauge.schema.problem import Sizes
 from kernelgauge.schema.rules import Finding, Ran, RuleSetName
@@ -176,6 +177,8 @@ class Evaluation(Record):
     """The least time the hardware allows; None where nothing was timed or no bound can be given."""
     gpu_memory: GpuMemory | None = None
     """What it took of the GPU's memory; None on a CPU, and where it never came to the device."""
+    elsewhere: Elsewhere | None = None
+    """What others had said of the candidate when it was judged; it decides nothing."""
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = Field(default_factory=dict)
     """Where the evaluation's own time went, by stage."""
@@ -291,6 +294,7 @@ class Evaluation(Record):
             "trials": [trial.model_dump() for trial in self.trials],
             "route": self.route,
             "isolation": list(self.isolation),
+            "elsewhere": self.elsewhere.model_dump(mode="json") if self.elsewhere else None,
             "notes": list(self.notes),
             "seconds": self.seconds,
             "log": self.log,

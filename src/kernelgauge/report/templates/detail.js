@@ -161,7 +161,7 @@ async function detailParts(row, place, environments, attempts, go) {
     detail.trials.length ? trialsPart(detail.trials) : "",
     Object.keys(detail.seconds).length ? secondsPart(detail.seconds) : ""));
   grid.append(titled("Judged by", pairs([
-    ["rule broken", detail.rule], ["does not count", detail.trivial.join(", ")], ["not varied", detail.not_varied], ["notes", detail.notes.join("; ")],
+    ["rule broken", detail.rule], ["does not count", detail.trivial.join(", ")], ["elsewhere", detail.elsewhere], ["not varied", detail.not_varied], ["notes", detail.notes.join("; ")],
     ["protocol", detail.protocol], ["rules", detail.rules], ["parameters by", words(detail.route)], ["contestant", detail.contestant],
     ["sample", String(row.sample)], ["backend", row.backend], ["device", detail.device], ["isolation", detail.isolation.join(", ") || "none"], ["GPU memory", detail.memory], ["candidate", detail.digest], ["evaluated", detail.created],
   ])));
