@@ -344,7 +344,7 @@ def test_fast_p_over_the_strongest_is_a_second_table(capsys: pytest.CaptureFixtu
     assert against.overall.problems == 3
     assert against.overall.fast_p["0"] == pytest.approx(2 / 3)
     assert against.overall.fast_p["1"] == against.levels["1"].fast_p["1"] == pytest.approx(1 / 3)
-    assert against.overall.standing == {"faster": 1, "tie": 0, "slower": 1}
+    assert against.overall.standing == {"faster": 1, "tie": 0, "slower": 1, "unclear": 0}
     over_eager = score(records, baseline="eager").against
     assert over_eager is not None and over_eager.overall.fast_p["1"] == pytest.approx(2 / 3)
     show(found)

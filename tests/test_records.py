@@ -91,7 +91,15 @@ def test_the_summary_is_plain_json() -> None:
 
 @pytest.mark.parametrize(
     ("interval", "standing", "above_one"),
-    [((1.01, 1.2), "faster", True), ((0.9, 1.2), "tie", False), ((0.5, 0.99), "slower", False)],
+    [
+        ((1.01, 1.2), "faster", True),
+        ((0.9, 1.2), "tie", False),
+        ((0.5, 0.99), "slower", False),
+        ((1.5, 6.0), "faster", True),
+        ((1.5, 6.1), "unclear", False),
+        ((0.5, 2.5), "unclear", False),
+        ((0.1, 0.5), "unclear", False),
+    ],
 )
 def test_standing_goes_by_the_whole_interval(interval: tuple[float, float], standing: str, above_one: bool) -> None:
     timing = make_timing(sum(interval) / 2).model_copy(update={"interval": interval})

@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from factories import make_answer, make_candidate, make_environment, make_evaluation, make_header, make_run
+from factories import (
+    make_answer,
+    make_candidate,
+    make_environment,
+    make_evaluation,
+    make_header,
+    make_run,
+    make_timing,
+)
 from rich.console import Console
 
 from kernelgauge.evaluation import failures
@@ -91,7 +99,7 @@ def test_known_fast_p_by_interval_and_by_point() -> None:
     assert overall.fast_p == {"0": 0.6, "0.5": 0.6, "0.8": 0.4, "1": 0.2, "1.5": 0.2, "2": 0.2}
     assert overall.fast_p_point == {"0": 0.6, "0.5": 0.6, "0.8": 0.4, "1": 0.4, "1.5": 0.2, "2": 0.2}
     assert overall.fast_p_interval["1"] == wilson(1, 5)
-    assert overall.standing == {"faster": 1, "tie": 1, "slower": 1}
+    assert overall.standing == {"faster": 1, "tie": 1, "slower": 1, "unclear": 0}
     assert overall.outcomes == {"passed": 3, "wrong_value": 1, "rejected": 1}
     assert overall.rules == {"calls-reference": 1}
     assert (overall.problems, overall.samples, overall.correct) == (5, 5, 3)
@@ -119,6 +127,20 @@ def test_an_interval_that_touches_p_is_not_above_it() -> None:
     touching = make_evaluation("1/1", 1.25, spread=0.2)
     assert touching.timing is not None and touching.timing.interval[0] == 1.0
     assert score([touching]).overall.fast_p["1"] == 0.0
+
+
+def test_an_interval_too_wide_to_tell_is_neither_faster_nor_in_a_mean() -> None:
+    """As a busy CPU gave it under `v0.1`: 1.35 to 135."""
+    wild = make_timing(13.5).model_copy(update={"interval": (1.35, 135.0)})
+    evaluations = [make_evaluation("1/1", 2.0), make_evaluation("1/2").model_copy(update={"timing": wild})]
+    overall = score(evaluations).overall
+    assert overall.standing == {"faster": 1, "tie": 0, "slower": 0, "unclear": 1}
+    assert (overall.fast_p["1"], overall.fast_p_point["1"], overall.fast_p["0"]) == (0.5, 1.0, 1.0)
+    assert overall.geomean_speedup == pytest.approx(2.0)
+    assert ("passed", "unclear", 1) in bar(overall)
+    assert [(loss.why, loss.candidates) for loss in flow(overall)[-1].lost] == [("unclear", 1)]
+    assert "unclear" in shown(score(evaluations))
+    assert 1.35 not in dict(curves(evaluations)["all"])
 
 
 def test_weak_problems_are_left_out_and_listed() -> None:
@@ -287,7 +309,13 @@ def test_every_candidate_is_left_or_lost_at_one_step() -> None:
 
 def test_every_outcome_ends_a_step() -> None:
     ends = {end for ends in STEPS.values() for end in ends} - {"rejected_running"}
-    assert ends == {outcome.value for outcome in Outcome} - {"passed"} | {"no_candidate", "untimed", "slower", "tie"}
+    assert ends == {outcome.value for outcome in Outcome} - {"passed"} | {
+        "no_candidate",
+        "untimed",
+        "slower",
+        "tie",
+        "unclear",
+    }
 
 
 def test_refusals_are_told_by_class() -> None:

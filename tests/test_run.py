@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -151,6 +152,89 @@ def test_a_stopped_run_keeps_what_is_finished_and_goes_on(
     third = subprocess.run(arguments, capture_output=True, text=True, check=True)
     assert "nothing left to judge" in third.stderr
     assert finished(out) == after
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    """A folder with two right candidates."""
+    folder = tmp_path / "two"
+    folder.mkdir()
+    for key in ("1/19", "1/47"):
+        (folder / f"{key.replace('/', '_')}.py").write_text(as_candidate(key))
+    return folder
+
+
+def rerun(arguments: list[str], code: int = 0) -> str:
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    assert done.returncode == code and "Traceback" not in done.stderr, done.stderr
+    return done.stderr
+
+
+def reported(out: Path) -> dict[str, int]:
+    command = [sys.executable, "-m", "kernelgauge", "report", str(out), "--json"]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert found["overall"]["samples"] == len(found["problems"])
+    return found["overall"]["outcomes"]
+
+
+WRONG = (
+    "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return torch.ones_like(x)\n"
+)
+
+
+def test_a_changed_file_is_judged_anew_and_counts_once(two: Path, tmp_path: Path, quick: str) -> None:
+    out = tmp_path / "run"
+    arguments = command(two, out, quick)
+    rerun(arguments)
+    first = {record.problem: record for record in Run.read(out).evaluations()}
+    assert reported(out) == {"passed": 2}
+    good = (two / "1_19.py").read_text()
+    (two / "1_19.py").write_text(WRONG)
+    said = rerun(arguments)
+    assert "1 of 2 candidates judged before changed since: 1 judged anew" in said
+    records = Run.read(out).evaluations()
+    assert [(r.problem, r.outcome.value) for r in records[2:]] == [("1/19", "wrong_value")], "the journal only grows"
+    assert records[:2] == list(first.values())
+    assert reported(out) == {"passed": 1, "wrong_value": 1}
+    assert "nothing left to judge" in rerun(arguments)
+    assert len(Run.read(out).evaluations()) == 3
+
+    (two / "1_19.py").write_text(good)
+    assert "1 as once before, so that record counts again" in rerun(arguments)
+    assert Run.read(out).latest() == list(first.values()), "of what it says now, the newest record, unjudged"
+    assert reported(out) == {"passed": 2}
+    reeval = [
+        sys.executable,
+        "-m",
+        "kernelgauge",
+        "reeval",
+        str(out),
+        "--protocol",
+        quick,
+        "--out",
+        str(tmp_path / "b"),
+    ]
+    rerun(reeval)
+    assert sorted(finished(tmp_path / "b")) == [("1/19", 0), ("1/47", 0)]
+    table = [sys.executable, "-m", "kernelgauge", "export", str(out)]
+    rows = subprocess.run(table, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(rows) == 3 and not any("wrong_value" in row for row in rows)
+
+    (two / "1_47.py").unlink()
+    assert "1 judged before are not there any more" in rerun(arguments)
+
+
+def test_another_folder_of_the_same_name_is_not_the_same_contestant(two: Path, tmp_path: Path, quick: str) -> None:
+    out, elsewhere = tmp_path / "run", tmp_path / "elsewhere" / two.name
+    rerun(command(two, out, quick))
+    shutil.copytree(two, elsewhere)
+    (elsewhere / "1_19.py").write_text(WRONG)
+    said = rerun(command(elsewhere, out, quick), 2)
+    assert f"is a run of {two}" in said and "other answers: to 1 of the 2" in said and "--out" in said
+    assert Run.read(out).header.origin == str(two) and len(finished(out)) == 2
+    (elsewhere / "1_19.py").write_text((two / "1_19.py").read_text())
+    assert "nothing left to judge" in rerun(command(elsewhere, out, quick)), "moved, and the same"
+    assert Run.read(out).header.origin == str(elsewhere)
 
 
 def test_limit_and_problems_select(answers: Path, tmp_path: Path, quick: str) -> None:

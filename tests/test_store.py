@@ -17,6 +17,7 @@ from factories import make_answer, make_candidate, make_evaluation, make_header
 from kernelgauge.errors import StoreError
 from kernelgauge.schema import NoCandidate, Outcome
 from kernelgauge.store import Run, codec, latest
+from kernelgauge.store.since import since
 
 FAR_FUTURE = 99
 
@@ -81,10 +82,38 @@ def test_skips_are_kept_and_count_as_done(folder: Path) -> None:
     assert [(s.problem, s.level, s.reason) for s in again.skips()] == [("1/2", 1, "the model refused")]
 
 
-def test_the_latest_record_of_a_candidate_wins() -> None:
-    first, second = make_evaluation(speedup=1.1), make_evaluation(speedup=1.3)
-    other_source = make_evaluation(candidate_digest="aa")
-    assert latest([first, other_source, second]) == [second, other_source]
+def test_the_last_record_of_a_problem_and_sample_stands() -> None:
+    first, other_sample, second = make_evaluation(), make_evaluation(sample=1), make_evaluation(candidate_digest="aa")
+    assert latest([first, other_sample, second]) == [second, other_sample]
+
+
+def test_a_record_is_about_the_text_that_was_judged(folder: Path) -> None:
+    evaluation, candidate = make_answer("1/1")
+    changed, other = make_answer("1/1", source="# another")
+    answers = [("1/1", 0), ("1/2", 0), ("1/3", 0)]
+    texts = {("1/1", 0): candidate.digest}
+
+    def digest(problem: str, sample: int) -> str | None:
+        return texts.get((problem, sample))
+
+    with Run.create(folder, make_header()) as run:
+        run.append(evaluation, candidate)
+        run.append_skip(NoCandidate(problem="1/3", contestant="folder:answers", reason="unreadable"))
+        assert since(run, answers, digest, knows=True).left == (("1/2", 0),)
+        texts["1/1", 0] = other.digest
+        texts["1/3", 0] = "ab"
+        found = since(run, answers, digest, knows=True)
+        assert (found.left, found.changed, found.known, found.back) == (tuple(answers), 2, 2, ())
+        run.append(changed, other)
+        assert run.standing() == {("1/1", 0): other.digest, ("1/3", 0): None}
+        texts["1/1", 0] = candidate.digest
+        assert since(run, answers[:1], digest, knows=True).back == (evaluation,)
+        run.restore(evaluation)
+        del texts["1/1", 0]
+        assert since(run, answers[:1], digest, knows=True).gone == 1
+        assert since(run, answers[:1], digest, knows=False).gone == 0
+    assert Run.read(folder).standing()["1/1", 0] == candidate.digest
+    assert Run.read(folder).latest() == [evaluation]
 
 
 def test_a_record_cannot_be_stored_with_another_source(folder: Path) -> None:

@@ -24,10 +24,11 @@ from factories import make_answer, make_evaluation, make_header, quick_protocol
 
 from kernelgauge.errors import ProblemError, StoreError
 from kernelgauge.problems import catalogue, suites
+from kernelgauge.problems.facts import facts
 from kernelgauge.problems.importing.importer import import_suite
 from kernelgauge.problems.importing.naming import snake_case
 from kernelgauge.problems.loader import load_problem, sizes_of
-from kernelgauge.problems.sizes import with_constants
+from kernelgauge.problems.sizes import constants_of, plain_constants, with_constants
 from kernelgauge.report import score
 from kernelgauge.report.html import render_html
 from kernelgauge.schema import NoCandidate, suite_of
@@ -41,8 +42,8 @@ class Model(torch.nn.Module):
         return torch.relu(x - 0.5)
 
 
-batch_size = 192
-dim = 65536
+batch_size = 4096
+dim = 393216
 
 
 def get_inputs():
@@ -52,7 +53,7 @@ def get_inputs():
 def get_init_inputs():
     return []
 """
-ONE_SIZE = RELU.replace("batch_size", "rows").replace("192", "16").replace("65536", "64")
+ONE_SIZE = RELU.replace("batch_size", "rows").replace("4096", "16").replace("393216", "64")
 """Has not the constants that the built-in problem of the same name has."""
 
 
@@ -149,7 +150,7 @@ def test_sizes_apply_whatever_the_line_ends(tmp_path: Path, ends: str) -> None:
     import_suite(files(tmp_path / "own", {"level1/19_relu.py": text.encode()}), "mine")
     small = load_problem("mine:1/19", sizes="small")
     assert small.sizes == "small"
-    assert small.source == text.replace("batch_size = 192", "batch_size = 32").replace("dim = 65536", "dim = 2048")
+    assert small.source == text.replace("batch_size = 4096", "batch_size = 32").replace("dim = 393216", "dim = 2048")
     assert with_constants(text, {}) == text
 
 
@@ -632,14 +633,174 @@ def test_replacing_touches_nothing_but_a_suite(tmp_path: Path, home: Path) -> No
     assert catalogue.keys(suite="copy") == ["copy:0/1"]
 
 
-def test_sizes_are_taken_over_where_they_reduce(tmp_path: Path) -> None:
-    """A constant of the same name need not mean the same: here the axis, where the built-in problem has a length."""
-    axis = ONE_SIZE.replace("rows", "batch_size").replace("dim = 64", "dim = 1")
-    earlier = RELU.replace("192", "16").replace("65536", "16384")  # an earlier version, between small and medium
-    import_suite(files(tmp_path / "own", {"level1/19_ReLU.py": axis}), "axis")
-    import_suite(files(tmp_path / "own", {"level1/19_ReLU.py": earlier}), "earlier")
-    assert sizes_of("axis:1/19") == ("full",)
-    assert sizes_of("earlier:1/19") == ("full", "odd")
+# ---------------------------------------------------------------- sizes
+
+
+STYLES = {
+    "products": ("batch_size = 2048 * 2", "dim = 3 * 131072"),
+    "paired": ("batch_size, dim = 4096, 393216", ""),
+    "in brackets": ("(batch_size, dim) = [4096, (2 ** 17) * 3]", ""),
+    "powers": ("batch_size = 2 ** 12", "dim = 3 * 2 ** 17"),
+    "typed": ("batch_size: int = 8192 // 2", "dim: int = 393215 - -1"),
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_sizes_are_taken_over_however_the_constants_are_written(tmp_path: Path, style: str) -> None:
+    written = "\n".join(STYLES[style])
+    text = RELU.replace("batch_size = 4096\ndim = 393216", written)
+    assert text != RELU
+    import_suite(files(tmp_path / "own", {"level1/19_ReLU.py": text}), "mine")
+    assert catalogue.entry("mine:1/19").sizes == catalogue.entry("1/19").sizes
+    for size in ("small", "odd", "medium"):
+        source = load_problem("mine:1/19", sizes=size).source
+        known = constants_of(load_problem("1/19", sizes=size).source)
+        assert constants_of(source) == known
+        for end, place in (("batch", 0), ("get_inputs", -1)):
+            assert source.split(end)[place] == text.split(end)[place], "nothing else is touched"
+
+
+SQUARE = """import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, A, B):
+        return A @ B
+
+
+CONSTANTS
+
+
+def get_inputs():
+    return [torch.rand(M, K), torch.rand(K, N)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "M = 1024 * 2\nK = 4096 * 2\nN = 2048 * 2",
+        "K = 8192\nN = K // 2\nM = N // 2",
+        "M, K, N = 2048, 8192, 4096",
+        "M = 2 ** 11; K, N = M * 4, M * 2",
+    ],
+)
+def test_what_follows_from_others_becomes_what_the_size_says(tmp_path: Path, written: str) -> None:
+    """The built-in text has three numbers: where one follows from another here, its size need not."""
+    import_suite(
+        files(tmp_path / "own", {"level1/2_standard_matrix_multiplication.py": SQUARE.replace("CONSTANTS", written)}),
+        "mine",
+    )
+    twin = catalogue.entry("1/2")
+    assert constants_of(twin.path.read_text()) == {"M": 2048, "K": 8192, "N": 4096}
+    assert set(sizes_of("mine:1/2")) == {"full", *twin.sizes}
+    for size in twin.sizes:
+        assert constants_of(load_problem("mine:1/2", sizes=size).source) == constants_of(
+            load_problem("1/2", sizes=size).source
+        )
+
+
+def test_only_the_same_problem_has_the_built_in_sizes(tmp_path: Path) -> None:
+    others = {
+        # A constant of the same name need not mean the same: here the axis, where the built-in problem has a length.
+        "axis": ONE_SIZE.replace("rows", "batch_size").replace("dim = 64", "dim = 1"),
+        "earlier": RELU.replace("4096", "16").replace("393216", "16384"),
+        "scaled": RELU.replace("dim = 393216", "dim = 393216\nscale = 2"),
+        "float": RELU.replace("4096", "4096.0"),
+        "argument": RELU.replace("return []", "return [1]"),
+        "signature": RELU.replace("self, x", "self, x, y"),
+        "renamed": RELU.replace("self, x", "self, y").replace("(x", "(y"),
+        "twice": RELU.replace("dim = 393216", "dim = 393216\ndim = 393216"),
+        "changed": RELU.replace("dim = 393216", "dim = 196608\ndim *= 2"),
+        "unknown": RELU.replace("393216", "int(393216)"),
+        "sliced": RELU.replace("4096\ndim = 393216", "4096\nshape = (1, 393216)\n_, dim = shape"),
+    }
+    for name, text in others.items():
+        import_suite(files(tmp_path / "own", {"level1/19_ReLU.py": text}), name)
+        assert sizes_of(f"{name}:1/19") == ("full",), name
+    same = RELU.replace("self, x", "self, x, alpha=1")
+    import_suite(files(tmp_path / "own", {"level1/19_ReLU.py": same}), "same")
+    assert len(sizes_of("same:1/19")) == 4, "an argument that nobody gives changes nothing"
+
+
+def test_arithmetic_of_a_stranger_takes_no_time(tmp_path: Path) -> None:
+    huge = [
+        "batch_size = 9 ** 9 ** 9",
+        "dim = [0] * 10 ** 15",
+        "more = 1 << 10 ** 9",
+        "bad = 1 // 0",
+        "odd = (-8) ** 0.5",
+    ]
+    source = RELU.replace("batch_size = 4096\ndim = 393216", "\n".join(huge))
+    began = time.monotonic()
+    assert constants_of(source) == {}
+    assert time.monotonic() - began < 5
+
+
+def _as_upstream(key: str, style: int) -> str | None:
+    """The text of a built-in problem with its constants in other ways of writing; None where upstream has not all."""
+    known = catalogue.entry(key)
+    source = known.path.read_text()
+    ours, theirs = constants_of(source), facts(known.level, known.number).constants
+    if theirs.keys() != ours.keys():
+        return None
+    plain = plain_constants(source)
+    lines = []
+    for line in source.splitlines():
+        name, is_constant, value = line.partition(" = ")
+        if not is_constant or name not in plain or plain[name] != theirs[name]:
+            lines.append(line)
+        elif type(plain[name]) is int and plain[name] > 1:
+            number = plain[name]
+            half = f"{number // 2} * 2" if number % 2 == 0 else f"{number * 2} // 2"
+            lines.append((f"{name} = {half}", f"{name}: int = {number}", f"{name}, = {number},")[style])
+        else:
+            lines.append(
+                (f"{name} = {value}", f"({name}) = {value}", f"{name}, _unused_{name} = {value}, None")[style]
+            )
+    return "\n".join(lines) + "\n"
+
+
+def _chained(source: str) -> str:
+    """Constants of one value in one statement, `a = b = 128`, all others in one more, `a, b = 1, 2`."""
+    plain = {name: value for name, value in plain_constants(source).items() if type(value) is int}
+    first = next(line for line in source.splitlines() if line.partition(" = ")[0] in plain)
+    by_value: dict[object, list[str]] = {}
+    for name, value in plain.items():
+        by_value.setdefault(value, []).append(name)
+    chains = [f"{' = '.join(names)} = {value}" for value, names in by_value.items() if len(names) > 1]
+    alone = [(names[0], value) for value, names in by_value.items() if len(names) == 1]
+    names, values = zip(*alone, strict=True) if alone else ((), ())
+    pairs = [f"{', '.join(names)}, = {', '.join(map(str, values))},"] if alone else []
+    kept = [line for line in source.splitlines() if line == first or line.partition(" = ")[0] not in plain]
+    kept[kept.index(first)] = "\n".join([*chains, *pairs])
+    return "\n".join(kept) + "\n"
+
+
+@pytest.mark.parametrize("style", ["products", "typed", "paired", "chained"])
+def test_a_checkout_in_other_ways_of_writing_has_the_sizes_of_the_built_in_suite(tmp_path: Path, style: str) -> None:
+    keys = catalogue.keys([1, 2, 3])
+    texts: dict[str, str | bytes] = {}
+    for key in keys:
+        known = catalogue.entry(key)
+        number = ["products", "typed", "paired", "chained"].index(style)
+        text = _as_upstream(key, number % 3)
+        if text is not None:
+            text = _chained(known.path.read_text()) if style == "chained" else text
+            texts[f"KernelBench/level{known.level}/{known.number}_{known.name}.py"] = text
+    assert len(texts) >= 245, "what upstream has no name for is hard to give another size"
+    done = import_suite(files(tmp_path / "theirs", texts), "kb")
+    assert done.left_out == ()
+    for key in catalogue.keys(suite="kb"):
+        mine, twin = catalogue.entry(key), catalogue.entry(key.removeprefix("kb:"))
+        assert mine.sizes.keys() == twin.sizes.keys(), key
+        for size in twin.sizes:
+            theirs = constants_of(load_problem(key, sizes=size).source)
+            assert theirs == constants_of(load_problem(twin.key, sizes=size).source), (key, size)
 
 
 def test_a_newer_or_damaged_suite_is_not_read_as_if_it_were_ours(tmp_path: Path, home: Path) -> None:
@@ -709,7 +870,7 @@ def test_the_suite_of_a_key() -> None:
 def test_a_problem_has_the_sizes_it_has_constants_for(kb: str) -> None:
     assert set(sizes_of("kb:1/19")) == {"full", "small", "odd", "medium"}
     assert sizes_of("kb:4/7") == ("full",)
-    with pytest.raises(ProblemError, match="kb:4/7 has no sizes 'small': it has full"):
+    with pytest.raises(ProblemError, match="kb:4/7 of suite kb has no sizes 'small': it has full; leave --sizes out"):
         load_problem("kb:4/7", sizes="small")
 
 
@@ -761,10 +922,14 @@ def test_a_run_on_a_suite_goes_on_and_is_reported(tmp_path: Path) -> None:
     protocol, out = quick(tmp_path), tmp_path / "run"
     command = f"run --suite mine --contestant folder:answers --device cpu --protocol {protocol} --out run"
 
-    done = kernelgauge(tmp_path, f"{command} --sizes small --limit 1")
+    done = kernelgauge(tmp_path, f"{command} --limit 1")
     assert done.returncode == 0, done.stderr
     assert Run.read(out).header.problems == ("mine:0/1",)
-    done = kernelgauge(tmp_path, f"{command} --sizes small")
+    assert_one_sentence(
+        kernelgauge(tmp_path, f"{command} --sizes small"),
+        "has no sizes 'small' for 2 of 3 problems, such as mine:0/1: it has full; leave --sizes out",
+    )
+    done = kernelgauge(tmp_path, command)
     assert done.returncode == 0, done.stderr
     run = Run.read(out)
     assert run.header.problems == ("mine:0/1", "mine:0/2", "mine:1/19")
@@ -773,9 +938,9 @@ def test_a_run_on_a_suite_goes_on_and_is_reported(tmp_path: Path) -> None:
     assert found == {
         ("mine:0/1", 0, "full"): "passed",
         ("mine:0/2", 0, "full"): "wrong_value",
-        ("mine:1/19", 1, "small"): "passed",
+        ("mine:1/19", 1, "medium"): "passed",
     }
-    assert "nothing left to judge" in kernelgauge(tmp_path, f"{command} --sizes small").stderr
+    assert "nothing left to judge" in kernelgauge(tmp_path, command).stderr
     assert len(Run.read(out).evaluations()) == 3
 
     done = kernelgauge(tmp_path, "report run --json --html report.html")
@@ -796,7 +961,7 @@ def test_a_run_on_a_suite_goes_on_and_is_reported(tmp_path: Path) -> None:
 
     kernelgauge(tmp_path, "problems remove mine")
     assert kernelgauge(tmp_path, "report run --json").returncode == 0
-    assert_one_sentence(kernelgauge(tmp_path, f"{command} --sizes small"), "there is no suite 'mine'")
+    assert_one_sentence(kernelgauge(tmp_path, command), "there is no suite 'mine'")
     assert_one_sentence(kernelgauge(tmp_path, "reeval run"), "there is no suite 'mine'")
 
 
@@ -857,7 +1022,7 @@ def test_names_alone_tell_the_suite(tmp_path: Path, kb: str) -> None:
         ("--suite mine --level 3", "suite mine has level 0"),
         ("--suite mine --problems 0/9", "no problem of suite mine is called '0/9'"),
         ("--suite mine --problems other:0/1", "problems of suite other"),
-        ("--suite mine --sizes small", "'small' does not apply"),
+        ("--suite mine --sizes small", "suite mine has no sizes 'small' for mine:0/1: it has full"),
         ("--suite mine --problems kernelgauge:1/19", "problems of suite kernelgauge"),
         ("--suite kernelgauge --problems mine:0/1", "problems of suite mine"),
     ],
@@ -879,7 +1044,9 @@ def test_a_run_of_a_suite_with_one_size_is_of_full_size(tmp_path: Path) -> None:
     assert sizes_of_run(None, "cpu", ["mine:0/1"]) == "full"
     assert sizes_of_run(None, "cpu", ["both:0/1"]) == "medium", "whichever of its problems are asked for"
     assert sizes_of_run(None, "cpu", ["1/19", "mine:0/1"]) == "medium"
-    assert sizes_of_run(SizesOption.odd, "cpu", ["mine:0/1", "both:0/1"]) == "odd"
+    assert sizes_of_run(SizesOption.odd, "cpu", ["both:1/19"]) == "odd"
+    with pytest.raises(ProblemError, match="suite mine has no sizes 'odd' for 2 of 3 problems, such as mine:0/1"):
+        sizes_of_run(SizesOption.odd, "cpu", ["1/19", "mine:0/1", "both:1/19", "both:0/1"])
     assert sizes_of_run(None, "cuda", ["both:0/1"]) == "full"
 
 

@@ -11,17 +11,21 @@ from kernelgauge.config import Protocol
 from kernelgauge.errors import KernelgaugeError, ProblemError, ReferenceTooLarge, UsageError
 from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.local import Done, Task
-from kernelgauge.generation.contestant import Contestant, abandon, on_device
+from kernelgauge.generation.contestant import Contestant, abandon, digest_of, knows_its_texts, on_device
 from kernelgauge.hardware import require_device
 from kernelgauge.problems.catalogue import split
 from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.schema import Evaluation, NoCandidate, Problem, TooLarge
 from kernelgauge.session import Session
-from kernelgauge.store.run import Run
+from kernelgauge.store.run import Answer, Run
+from kernelgauge.store.since import Since, since
 
 
 class Watch:
     """What a run tells while it goes on; this one stays silent."""
+
+    def changed(self, found: Since) -> None:
+        """Some answers that were judged before have another text now, or none; told before `begin`."""
 
     def begin(self, total: int) -> None:
         """So many candidates are still to be judged."""
@@ -55,7 +59,9 @@ def judge_all(
 ) -> list[Done]:
     """Judge a contestant's candidates on these problems and append every record to `run` as it is final.
 
-    What the run already holds is skipped, unless `again`. Device and sizes are those of the run's header.
+    What the run already holds is skipped, unless `again`. A record is about the text that was judged: an answer whose
+    text has changed since, where the contestant can tell, is judged anew. Device and sizes are those of the run's
+    header.
 
     A problem that does not fit the device's memory is recorded as such, and tried again in the next call.
 
@@ -69,20 +75,28 @@ def judge_all(
     """
     require_device(run.header.device)
     _check_same_texts(run)
-    finished = set() if again else run.done()
+    watch = watch or Watch()
+    answers = [(key, sample) for key in keys for sample in contestant.samples(key)]
     tasks = [
         Task(key, sample, partial(_start, session, contestant, run, protocol, key, sample), on_device(contestant))
-        for key in keys
-        for sample in contestant.samples(key)
-        if (key, sample) not in finished
+        for key, sample in (answers if again else _left(contestant, run, answers, watch))
     ]
-    watch = watch or Watch()
     if on_device(contestant):  # larger models take longer to compile: the last one should not be what all wait for
         tasks.sort(key=lambda task: -_level(task.problem))
     watch.begin(len(tasks))
     with closing(session.executor(run.header.device, jobs)) as executor:
         results = executor.run(tasks, watch.stage, partial(abandon, contestant))
         return _collected(session, results, run, protocol, watch)
+
+
+def _left(contestant: Contestant, run: Run, answers: Sequence[Answer], watch: Watch) -> Sequence[Answer]:
+    """Those of these answers that have no record of the text they have now."""
+    found = since(run, answers, partial(digest_of, contestant), knows_its_texts(contestant))
+    for record in found.back:
+        run.restore(record)
+    if found.changed or found.gone:
+        watch.changed(found)
+    return found.left
 
 
 def too_large_of(problem: Problem, error: ReferenceTooLarge) -> TooLarge:

@@ -11,6 +11,8 @@ from typing import Any
 import torch
 
 _FEW_VALUES = 16
+_SAMPLE = 1 << 16
+"""Elements that are looked at first."""
 _PLANTED = 16
 _PLANTED_OF = 64
 _HALF_TF32_STEP = 2.0**-12
@@ -37,13 +39,26 @@ def classify(first: Any, second: Any) -> str:
         return "fixed"
     if not first.isfinite().all() or torch.equal(first, second):
         return "fixed"
-    sample = first.flatten()[: 1 << 16]
+    sample = first.flatten()[:_SAMPLE]
     if sample.unique().numel() <= _FEW_VALUES < sample.numel() or (first == 0).float().mean() > 0.1:
         return "fixed"
     square = first.dim() == 2 and first.shape[0] == first.shape[1]
     if _rows_sum_to_one(first) or (square and torch.equal(first, first.T)):
         return "fixed"
     return "real"
+
+
+def unchanged(first: Any, second: Any) -> bool:
+    """Whether two draws of an input are the same."""
+    if not isinstance(first, torch.Tensor) or not isinstance(second, torch.Tensor):
+        return type(first) is type(second) and bool(first == second)
+    if first.shape != second.shape or first.dtype != second.dtype:
+        return False
+    if first.dim() and first.numel():  # a few rows tell nearly always, and take no time and no memory
+        rows = max(1, _SAMPLE * len(first) // first.numel())
+        if not torch.equal(first[:rows], second[:rows]):
+            return False
+    return torch.equal(first, second)
 
 
 def vary(value: Any, variant: str, domain: str) -> Any:
@@ -55,9 +70,13 @@ def vary(value: Any, variant: str, domain: str) -> Any:
     cancels. `planted` leaves all but a few values as drawn, so that a sample looks as published. `large` draws a
     normal with standard deviation in [30, 60), where exponentials overflow and bounds bind, with nothing positive in
     the first half of the first dimension that has two elements. A `positive` input stays positive; a `fixed` one as
-    drawn.
+    drawn. A number is varied like a tensor of one element, and is a value that float32 has.
     """
-    if domain == "fixed" or variant == "own" or not isinstance(value, torch.Tensor):
+    if domain == "fixed" or variant == "own":
+        return value
+    if isinstance(value, float):
+        return float(vary(torch.tensor(value), variant, domain))
+    if not isinstance(value, torch.Tensor):
         return value
     factor = float(torch.empty(()).uniform_(0.1, 4.0))
     if variant == "scaled" or (variant == "signed" and domain == "positive"):

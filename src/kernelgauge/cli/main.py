@@ -23,6 +23,7 @@ from kernelgauge.cli import (
     profile,
     prompt,
     reeval,
+    replay_check,
     report,
     run,
     selftest,
@@ -62,6 +63,7 @@ app.command("eval")(evaluate.evaluate)
 app.command("profile")(profile.profile)
 app.command("run")(run.run)
 app.command("reeval")(reeval.reeval)
+app.command("replay-check")(replay_check.replay_check)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("export")(export.export)

@@ -151,22 +151,19 @@ def chosen_sizes(sizes: SizesOption | None, device: str, problem: str | None = N
 def sizes_of_run(sizes: SizesOption | None, device: str, keys: Sequence[str]) -> Sizes:
     """The sizes asked for, or those that fit the device; `full` if these problems' suites have no others.
 
-    Raises ProblemError if the sizes were asked for and no problem of those suites has them.
+    Raises ProblemError if the sizes were asked for and one of these problems has not got them.
     """
     from kernelgauge.problems.catalogue import suite_named
-    from kernelgauge.problems.loader import sizes_of
+    from kernelgauge.problems.loader import check_sizes, sizes_of
 
     wanted = chosen_sizes(sizes, device)
     if wanted == "pretrained" and not any(wanted in sizes_of(key) for key in keys):
         raise ProblemError("none of these problems has published weights: those of level 4 have")
+    if sizes is not None:
+        check_sizes(keys, wanted)
     imported = {suite_of(key) for key in keys}
     having = (each.sizes for suite in imported for each in suite_named(suite).entries.values())
-    if wanted == "full" or None in imported or any(wanted in has for has in having):
-        return wanted
-    if sizes is not None:
-        named = ", ".join(sorted(filter(None, imported)))
-        raise ProblemError(f"the problems of {named} have their own sizes only: {wanted!r} does not apply")
-    return "full"
+    return wanted if sizes or None in imported or any(wanted in has for has in having) else "full"
 
 
 def chosen_rules(

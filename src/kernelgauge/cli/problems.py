@@ -46,6 +46,9 @@ def list_(
         typer.Option("--intensity", help="Only problems of so many FLOP a byte, such as 50: or :10 or 10:50."),
     ] = None,
     suite: SuiteName = None,
+    sizes: Annotated[
+        SizesOption | None, typer.Option("--sizes", help="Only problems that have these, such as small.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """All problems: number, name, tags, work at full sizes, and how weak each is at the published inputs.
@@ -56,7 +59,8 @@ def list_(
     from kernelgauge.problems.catalogue import entry, select
 
     peaks = peaks_here(chosen_device(None))
-    rows = [_row(entry(key), peaks) for key in select(parse_levels(level), suite=chosen_suite(suite))]
+    keys = select(parse_levels(level), suite=chosen_suite(suite))
+    rows = [_row(entry(key), peaks) for key in (_having(keys, sizes.value) if sizes else keys)]
     wanted = {part.strip() for part in (tag or "").split(",") if part.strip()}
     low, high = parse_range("--intensity", intensity)
     rows = [row for row in rows if wanted <= set(row["tags"])]
@@ -86,6 +90,18 @@ def list_(
             weak,
         )
     console().print(table)
+
+
+def _having(keys: list[str], wanted: str) -> list[str]:
+    """Those that have these sizes. Raises ProblemError if none has."""
+    from kernelgauge.errors import ProblemError
+    from kernelgauge.problems.loader import sizes_of
+
+    having = [key for key in keys if wanted in sizes_of(key)]
+    if not having:
+        there = ", ".join(dict.fromkeys(size for key in keys for size in sizes_of(key))) or "none"
+        raise ProblemError(f"no problem of those asked for has sizes {wanted!r}: they have {there}")
+    return having
 
 
 def _row(found: Entry, peaks: Peaks | None) -> dict[str, Any]:

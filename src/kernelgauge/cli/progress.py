@@ -14,6 +14,7 @@ from kernelgauge.cli.verdict import headline
 from kernelgauge.contest import Watch
 from kernelgauge.execution.local import Done
 from kernelgauge.schema import MODES, Evaluation, NoCandidate, TooLarge
+from kernelgauge.store.since import Since
 
 
 @contextmanager
@@ -59,6 +60,14 @@ class RunProgress(Watch):
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
+
+    def changed(self, found: Since) -> None:
+        if found.changed:
+            what = f"{found.changed} of {found.known} candidates judged before changed since"
+            back = f"; {len(found.back)} as once before, so that record counts again" if found.back else ""
+            self._line(f"{what}: ", f"{found.changed - len(found.back)} judged anew{back}")
+        if found.gone:
+            self._line(f"{found.gone} judged before are not there any more: ", "their records stay, and count")
 
     def begin(self, total: int) -> None:
         self._bar.update(self._task, total=total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,8 +60,10 @@ def reeval(
     jobs: Jobs = None,
 ) -> None:
     """Judge the stored candidates of a run again: same rules, or other ones into a new folder."""
+    from kernelgauge.generation.contestant import digest_of
     from kernelgauge.generation.stored import Stored
     from kernelgauge.store.run import Run
+    from kernelgauge.store.since import check_same_origin
 
     source = Run.read(folder)
     stored = Stored(source, skips=out is not None)
@@ -106,6 +109,7 @@ def reeval(
         with Run.open(folder) as store:
             judge_contestant(stored, store, keys, rules, jobs, again=True)
     else:
+        check_same_origin(out, header, partial(digest_of, stored))
         with Run.create_or_resume(out, header) as store:
             judge_contestant(stored, store, keys, rules, jobs, again=False)
 

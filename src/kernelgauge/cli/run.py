@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -156,10 +157,12 @@ def run(
         )
         return
     assert contestant is not None
+    from kernelgauge.generation.contestant import digest_of
     from kernelgauge.generation.contestants import contestant_named
     from kernelgauge.problems.catalogue import DEFAULT_LEVELS
     from kernelgauge.schema import RunHeader
     from kernelgauge.store.run import Run
+    from kernelgauge.store.since import check_same_origin
 
     where = running_device(device)
     rules = chosen_rules(protocol, math, precision, timing_method, where, kernels)
@@ -186,6 +189,8 @@ def run(
         rules=rules.rules,
         gpu_memory_gb=chosen_gpu_memory(gpu_memory, where),
         command=command_line(),
+        origin=getattr(who, "origin", ""),
     )
+    check_same_origin(out, header, partial(digest_of, who))
     with Run.create_or_resume(out, header) as store:
         judge_contestant(who, store, keys, rules, jobs, again=False)

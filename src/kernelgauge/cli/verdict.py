@@ -9,7 +9,7 @@ from rich.text import Text
 from kernelgauge.evaluation.isolation import WALLS
 from kernelgauge.schema import Bound, Evaluation, Finding, Timing, why_weak
 
-_COLOURS = {"faster": "green", "tie": "yellow", "slower": "red", None: "green"}
+_COLOURS = {"faster": "green", "tie": "yellow", "slower": "red", "unclear": "yellow", None: "green"}
 _LOG_LINES = 12
 
 
@@ -23,7 +23,8 @@ def headline(record: Evaluation) -> Text:
     low, high = record.timing.interval
     standing = record.standing
     line = Text(f"passed, {standing}", style=f"bold {_COLOURS[standing]}")
-    return line + Text(f"  {record.timing.speedup:.3g}x eager (95 % between {low:.3g} and {high:.3g})")
+    wide = "; too wide to tell, measure again on a quieter machine" if standing == "unclear" else ""
+    return line + Text(f"  {record.timing.speedup:.3g}x eager (95 % between {low:.3g} and {high:.3g}{wide})")
 
 
 def _timing_rows(table: Table, timing: Timing) -> None:
@@ -77,6 +78,10 @@ def show(record: Evaluation) -> None:
         worst = max(record.trials, key=lambda trial: trial.error / trial.allowed if trial.allowed else 0)
         error = f"worst {worst.error:.2g} of {worst.allowed:.2g} allowed ({worst.variant} inputs)"
         table.add_row("error", f"{len(record.trials)} trials; {error}")
+    if record.elsewhere:
+        table.add_row("elsewhere", record.elsewhere.line)
+    if record.not_varied and record.not_varied.line:
+        table.add_row("not varied", record.not_varied.line)
     if record.trivial:
         weak = why_weak(record.trivial)
         table.add_row("weak problem", weak if record.counts else f"{weak}: not counted in scores")

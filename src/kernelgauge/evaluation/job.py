@@ -23,6 +23,7 @@ from kernelgauge.schema import (
     Evaluation,
     Finding,
     GpuMemory,
+    NotVaried,
     Outcome,
     Problem,
     Ran,
@@ -58,6 +59,7 @@ class Job:
     findings: tuple[Finding, ...] = ()
     ran: Ran | None = None
     route: Literal["seed", "state_dict"] = "seed"
+    not_varied: NotVaried | None = None
     trivial: tuple[str, ...] | None = None
     """Answers without the work that would pass; None until that is known."""
     walls: tuple[str, ...] = ()
@@ -113,11 +115,13 @@ class Job:
             rule=failure.rule if failure else None,
             route=self.route,
             trials=tuple(checked.trials),
+            not_varied=self.not_varied,
             trivial=trivial,
             counts=not trivial or self.protocol.score.weak_problems == "counted",
             timing=None if failure else self.timing,
             bound=None if failure else self.bound,
             gpu_memory=self.gpu_memory,
+            elsewhere=candidate.elsewhere,
             notes=tuple(self.notes),
             seconds=self.seconds,
             log=self.log,

@@ -7,6 +7,7 @@ crashes, hangs or eats memory costs one process and a clear message.
 
 from __future__ import annotations
 
+import inspect
 import socket
 from contextlib import nullcontext
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 import torch
 
 from kernelgauge.backends.loading import import_file
-from kernelgauge.checks.inputs import classify, rounded, vary
+from kernelgauge.checks.inputs import classify, rounded, unchanged, vary
 from kernelgauge.config import MathMode
 from kernelgauge.evaluation.arguments import decode, encode
 from kernelgauge.evaluation.channel import TensorSpec, receive, send
@@ -31,6 +32,16 @@ Specs = list[dict[str, Any]]
 
 # Of the device's memory: giving back and asking again costs a millisecond or more per gigabyte.
 _KEPT = 1 / 64
+
+
+def _names_of(function: Any, count: int, skip: int = 0) -> list[str]:
+    """What a function calls its first arguments after those that are skipped; a number where one has no name."""
+    try:
+        names = list(inspect.signature(function).parameters.values())[skip:]
+    except (TypeError, ValueError):  # written in C
+        names = []
+    known = [each.name for each in names if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    return [known[i] if i < len(known) else f"argument {i + 1}" for i in range(count)]
 
 
 def _as_specs(tensors: list[torch.Tensor]) -> Specs:
@@ -75,14 +86,23 @@ class Oracle:
         self.module = import_file(Path(path), "problem")
         init = list(self.module.get_init_inputs())
         first, second = self._drawn(seed), self._drawn(seed + 1)
-        names = self.module.Model.forward.__code__.co_varnames[1:]
+        names = _names_of(self.module.Model.forward, len(first), skip=1)
         self.domains = [
-            domains.get(names[i] if i < len(names) else "", "") or classify(first[i], second[i])
-            for i in range(len(first))
+            domains.get(name, "") or classify(*draws) for name, *draws in zip(names, first, second, strict=True)
         ]
         self.arguments = first
         tensors = [a for a in first if isinstance(a, torch.Tensor)]
-        return {"event": "described", "data": {"init": encode(init), "inputs": _as_specs(tensors)}}
+        described = {
+            "init": encode(init),
+            "inputs": _as_specs(tensors),
+            "constructor": _names_of(self.module.Model, len(init)),
+            "alike": {
+                name: domain
+                for name, domain, *draws in zip(names, self.domains, first, second, strict=True)
+                if unchanged(*draws)
+            },
+        }
+        return {"event": "described", "data": described}
 
     def _drawn(self, seed: int) -> list[Any]:
         assert self.module is not None

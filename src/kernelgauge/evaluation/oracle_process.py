@@ -16,7 +16,7 @@ from kernelgauge.evaluation.process import WorkerProcess
 from kernelgauge.evaluation.regions import Region, create, size_of, tickets
 from kernelgauge.evaluation.spares import Spares, await_device, kind_of
 from kernelgauge.evaluation.trusted import ask, reserved
-from kernelgauge.schema import Problem
+from kernelgauge.schema import Domain, Problem
 
 # Of the draws that shapes and domains are learnt from: they judge nothing.
 _FIRST_SEED = 1
@@ -46,6 +46,10 @@ class OracleProcess:
         self.truth_specs: list[TensorSpec] = []
         """Shapes and dtypes of the right outputs."""
         self._shortcut: Region | None = None
+        self.constructor: tuple[str, ...] = ()
+        """Names of the constructor's arguments."""
+        self.alike: dict[str, Domain] = {}
+        """Arguments of `forward` that two draws of its own have in common, with their domains."""
 
     def start(self, math: MathMode) -> Any:
         """Import the problem there, and make room for its inputs; returns the constructor's arguments, encoded."""
@@ -65,6 +69,7 @@ class OracleProcess:
             cap_gb=limits.gpu_memory_gb,
         )
         self.inputs = self._create(size_of([TensorSpec(**spec) for spec in described.data["inputs"]]))
+        self.constructor, self.alike = tuple(described.data["constructor"]), described.data["alike"]
         return described.data["init"]
 
     def construct(self, init: Any, seed: int, randomise: bool, precise: bool) -> None:

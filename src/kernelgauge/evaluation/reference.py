@@ -22,7 +22,7 @@ from kernelgauge.evaluation.regions import Region, lay_out, size_of
 from kernelgauge.evaluation.side import Side, Source
 from kernelgauge.evaluation.spares import Spares
 from kernelgauge.evaluation.trusted import ReferenceRaised, reserved
-from kernelgauge.schema import Outcome, Problem
+from kernelgauge.schema import NotVaried, Outcome, Problem
 
 # Above this, the float64 run computed something else (other random draws), not the same thing more exactly.
 _SAME_COMPUTATION = 1e-2
@@ -110,6 +110,13 @@ class Reference:
             self._learn_outputs()
         if other is not None:
             other.result()
+
+    @property
+    def not_varied(self) -> NotVaried:
+        """Arguments that are the same in every call of an evaluation, once it is open."""
+        anew = any(variant != "own" for variant in self.protocol.inputs.variants)
+        forward = (name for name, domain in self._oracle.alike.items() if domain == "fixed" or not anew)
+        return NotVaried(constructor=self._oracle.constructor, forward=tuple(forward))
 
     def _open_oracle(self) -> None:
         self._construct_oracle()

@@ -278,6 +278,7 @@ class Supervisor:
         asked = (job.problem, job.protocol, job.device, job.environment)
         known = self._admissions.known(*asked)
         with self._sides.opened(job) as (reference, candidate):
+            job.not_varied = reference.not_varied
             weigh = known is None and not job.alone and _has_room_to_weigh(reference)
             weighing = Weighing(reference, precisions(job.protocol)) if weigh else None
             excluded = job.protocol.score.weak_problems == "excluded"

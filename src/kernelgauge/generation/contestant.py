@@ -6,7 +6,7 @@ every other outcome: `NoCandidate` goes on the record, the run goes on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from kernelgauge.schema import Candidate, NoCandidate, Problem
@@ -36,6 +36,17 @@ def on_device(contestant: Contestant) -> bool:
     Nothing is timed there meanwhile, and its candidates are trusted with the device while others build there.
     """
     return bool(getattr(contestant, "on_device", False))
+
+
+def knows_its_texts(contestant: Contestant) -> bool:
+    """Whether its candidates are there before it is asked: it has a method `digest`."""
+    return hasattr(contestant, "digest")
+
+
+def digest_of(contestant: Contestant, problem: str, sample: int) -> str | None:
+    """Digest of the candidate that it would give; None where only asking tells, or where it would have none."""
+    tell: Callable[[str, int], str | None] = getattr(contestant, "digest", lambda *_: None)
+    return tell(problem, sample)
 
 
 def abandon(contestant: Contestant) -> None:

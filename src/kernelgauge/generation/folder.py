@@ -44,6 +44,15 @@ def read_source(path: Path) -> str:
         raise CandidateError(f"candidate file {path} cannot be read: {error.strerror}") from error
 
 
+def meant_by(relative: str) -> tuple[str, int | None] | None:
+    """Place of the problem that a file's path below its folder names, and the sample; None if it names no problem."""
+    match = _FLAT.fullmatch(relative.rpartition("/")[2]) or _NESTED.search(relative)
+    if match is None:
+        return None
+    place = f"{int(match['level'])}/{int(match['number'])}"
+    return place, int(match["sample"]) if match["sample"] else None
+
+
 class Folder:
     """Candidates from the files of a folder.
 
@@ -79,12 +88,11 @@ class Folder:
 
     def _register(self, file: Path) -> None:
         relative = file.relative_to(self.path).as_posix()
-        match = _FLAT.fullmatch(file.name) or _NESTED.search(relative)
-        if match is None:
+        meant = meant_by(relative)
+        if meant is None:
             self.ignored.append(relative)
             return
-        key = f"{self._prefix}{int(match['level'])}/{int(match['number'])}"
-        sample = int(match["sample"] or 0)
+        key, sample = f"{self._prefix}{meant[0]}", meant[1] or 0
         taken = self._files.setdefault(key, {})
         if sample in taken:
             raise UsageError(f"{relative} and {taken[sample].name} are both sample {sample} of problem {key}")
@@ -106,15 +114,32 @@ class Folder:
         """The file that answers this problem with this sample number."""
         return self._files[problem][sample]
 
+    @property
+    def origin(self) -> str:
+        """The folder itself, which its last name does not say."""
+        return str(self.path.resolve())
+
+    def digest(self, problem: str, sample: int) -> str | None:
+        """Of the file as it is now; None where it is not there or cannot be read."""
+        if sample not in self._files.get(problem, {}):
+            return None
+        try:
+            return self._candidate(problem, sample).digest
+        except CandidateError:
+            return None
+
     def complete(self, problem: Problem, sample: int, device: str) -> Candidate | NoCandidate:
         """The file's text as a candidate; an unreadable file is no candidate."""
-        file = self.file(problem.key, sample)
         try:
-            source = read_source(file)
+            return self._candidate(problem.key, sample)
         except CandidateError as error:
             return NoCandidate(problem=problem.key, contestant=self.name, sample=sample, reason=str(error))
+
+    def _candidate(self, problem: str, sample: int) -> Candidate:
+        file = self.file(problem, sample)
+        source = read_source(file)
         return Candidate(
-            problem=problem.key,
+            problem=problem,
             source=source,
             backend=self._backend or detect(source),
             contestant=self.name,

@@ -31,6 +31,11 @@ class Stored:
         """Sample numbers stored for this problem."""
         return sorted(sample for key, sample in self._records if key == problem)
 
+    def digest(self, problem: str, sample: int) -> str | None:
+        """Of the stored candidate; None where there is none."""
+        record = self._records.get((problem, sample))
+        return record.candidate_digest if isinstance(record, Evaluation) else None
+
     def complete(self, problem: Problem, sample: int, device: str) -> Candidate | NoCandidate:
         """The stored candidate, unchanged."""
         record = self._records[problem.key, sample]
@@ -43,4 +48,5 @@ class Stored:
             contestant=record.contestant,
             sample=sample,
             origin=str(self._run.path),
+            elsewhere=record.elsewhere,
         )

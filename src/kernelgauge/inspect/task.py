@@ -26,6 +26,7 @@ from kernelgauge.inspect.solver import search
 from kernelgauge.inspect.usage import one_sentence
 from kernelgauge.inspect.workbench import at_hand
 from kernelgauge.problems.catalogue import entry, select
+from kernelgauge.problems.loader import check_sizes
 from kernelgauge.schema import Budget, Generation, Problem, RunHeader, digest
 from kernelgauge.search.registry import described, strategy_named
 
@@ -163,6 +164,8 @@ def benchmark(
     chosen = [setting.problem(name) for name in named(splits, suite, problems)[:limit]]
     if not chosen:
         raise UsageError("there are no such problems")
+    if sizes is not None:
+        check_sizes([problem.key for problem in chosen], setting.sizes)
     again = max_regenerations if check_kernel else 0
     as_agent = strategy == REACT
     each = budget_of_agent(budget_of(budget)) if as_agent else budget_of(budget)

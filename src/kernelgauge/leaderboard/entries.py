@@ -168,7 +168,12 @@ def _beside(entry: Entry, suite: str) -> Setting:
 
 
 def _with_sources(run: Records) -> Iterator[tuple[Evaluation, str | None]]:
-    for evaluation in run.evaluations():
+    """All records of the texts that stand; one that its contestant has replaced by another is no answer any more."""
+    found = run.evaluations()
+    stands = {(e.problem, e.sample): e.candidate_digest for e in found}
+    for evaluation in found:
+        if stands[evaluation.problem, evaluation.sample] != evaluation.candidate_digest:
+            continue
         try:
             yield evaluation, run.source(evaluation.candidate_digest)
         except StoreError:  # its figures stand without it

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kernelgauge.leaderboard.entries import Contestant, Entry
-from kernelgauge.schema import Timing
+from kernelgauge.schema import Timing, tells
 
 TOP = 5
 """Kernels of a problem that are shown with their code."""
@@ -81,9 +81,14 @@ def standing_record(same: Sequence[Entry]) -> Entry:
 
 
 def certain(entry: Entry) -> tuple[float, float]:
-    """What entries are compared by: the lower end of the interval, then the estimate; failures last."""
+    """What entries are compared by: the lower end of the interval, then the estimate; failures last.
+
+    An interval too wide to tell says no more than that it is right.
+    """
     timing = entry.evaluation.timing
-    return (timing.interval[0], timing.speedup) if timing else (0.0, 1.0 if entry.evaluation.passed else 0.0)
+    if timing and tells(timing.interval):
+        return timing.interval[0], timing.speedup
+    return 0.0, 1.0 if entry.evaluation.passed else 0.0
 
 
 def leads(entries: Iterable[Entry]) -> list[Lead]:
@@ -96,7 +101,8 @@ def leads(entries: Iterable[Entry]) -> list[Lead]:
     for entry in by_date(entries):
         if entry.contestant != first[entry.kernel] or (entry.submitted and id(entry) not in stands):
             continue
-        if entry.evaluation.timing is None or (best is not None and certain(entry) <= certain(best)):
+        timing = entry.evaluation.timing
+        if timing is None or not tells(timing.interval) or (best is not None and certain(entry) <= certain(best)):
             continue
         found.append(Lead(entry, best.evaluation.speedup if best else None))
         best = entry

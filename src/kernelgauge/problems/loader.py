@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
@@ -9,7 +10,7 @@ from kernelgauge.errors import ProblemError
 from kernelgauge.problems import catalogue, own_file
 from kernelgauge.problems.sizes import with_constants
 from kernelgauge.problems.verified import verified
-from kernelgauge.schema import Problem, Sizes
+from kernelgauge.schema import Problem, Sizes, suite_of
 
 
 def load_problem(name: str | Path, sizes: Sizes = "full") -> Problem:
@@ -40,6 +41,27 @@ def sizes_within(name: str | Path, wanted: Sizes) -> Sizes:
     return wanted if wanted in sizes_of(name) else "full"
 
 
+def check_sizes(keys: Iterable[str], wanted: Sizes) -> None:
+    """Whether all of these problems can be judged at sizes that somebody asked for by name.
+
+    The built-in suite has all of them, and published weights where there are some.
+
+    Raises ProblemError for a problem of an imported suite, or a user's own file, that has not.
+    """
+    asked = [key for key in keys if is_own_file(key) or suite_of(key)]
+    lacking = [key for key in asked if wanted not in sizes_of(key)]
+    if not lacking:
+        return
+    suite = suite_of(lacking[0])
+    called = f"suite {suite}" if suite else "a file of your own"
+    there = sorted({size for key in lacking for size in sizes_of(key)}, key=get_args(Sizes).index)
+    which = lacking[0] if len(asked) == 1 else f"{len(lacking)} of {len(asked)} problems, such as {lacking[0]}"
+    raise ProblemError(
+        f"{called} has no sizes {wanted!r} for {which}: it has {', '.join(there)}; leave --sizes out, "
+        "and each problem is judged at what it has"
+    )
+
+
 def is_own_file(name: str | Path) -> bool:
     """Whether `name` means a file of the user's own rather than a problem of the suite."""
     if isinstance(name, Path):
@@ -55,7 +77,11 @@ def is_own_file(name: str | Path) -> bool:
 def _of_suite(name: str, sizes: Sizes) -> Problem:
     entry = catalogue.entry(name)
     if sizes != "full" and sizes not in entry.sizes:
-        raise ProblemError(f"problem {entry.key} has no sizes {sizes!r}: it has {', '.join(sizes_of(name))}")
+        of = "" if suite_of(entry.key) is None else f" of suite {entry.suite}"
+        has = f"it has {', '.join(sizes_of(name))}"
+        raise ProblemError(
+            f"problem {entry.key}{of} has no sizes {sizes!r}: {has}; leave --sizes out to judge it at what it has"
+        )
     # By bytes: reading as text would change the line ends of an imported file.
     source = own_file.decoded(own_file.raw(entry.path), str(entry.path))
     return Problem(

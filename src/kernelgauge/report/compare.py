@@ -17,7 +17,7 @@ from kernelgauge.report.hardware import Kept, across, machine
 from kernelgauge.report.refusals import Refused, refused
 from kernelgauge.report.shortcomings import shortcomings
 from kernelgauge.report.tables import Records
-from kernelgauge.schema import Record
+from kernelgauge.schema import Record, tells
 from kernelgauge.timing.baselines import quotient
 from kernelgauge.timing.ratio import Ratio, paired
 
@@ -217,6 +217,8 @@ def _verdict(before: bool, after: bool, ratio: Ratio | None) -> Verdict:
         return "lost" if before else "gained" if after else "neither"
     if ratio is None:
         return "untimed"
+    if not tells((ratio.low, ratio.high)):
+        return "unclear"
     if ratio.low > 1 or ratio.high < 1:
         return "faster" if ratio.low > 1 else "slower"
     return "same" if ratio.low > 1 / (1 + SAME) and ratio.high < 1 + SAME else "unclear"
@@ -232,7 +234,7 @@ def figure(answers: Answers, best: bool) -> Ratio | None:
     if not found:
         return None
     if best:
-        return max(found, key=lambda ratio: ratio.low)
+        return max(found, key=lambda ratio: (tells((ratio.low, ratio.high)), ratio.low))
     centre = fmean(math.log(ratio.estimate) for ratio in found)
     below = math.hypot(*(math.log(ratio.estimate / ratio.low) for ratio in found)) / len(found)
     above = math.hypot(*(math.log(ratio.high / ratio.estimate) for ratio in found)) / len(found)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from kernelgauge.report.answers import Answers, by_interval, counting, gather, natural
-from kernelgauge.schema import Evaluation, NoCandidate
+from kernelgauge.schema import Evaluation, NoCandidate, tells
 
 Curve = list[tuple[float, float]]
 """Corners of a step function: from each p on (itself included), up to the next, fast_p is this share."""
@@ -32,8 +32,9 @@ def curve(problems: Sequence[Answers]) -> Curve:
     for answers in problems:
         for evaluation in answers.evaluations:
             if evaluation.passed:
-                # A pass that was not timed is correct (p = 0) and faster than nothing above.
-                ends = evaluation.timing.interval[0] if evaluation.timing else 0.0
+                # A pass that was not timed, or told nothing, is correct (p = 0) and faster than nothing above.
+                timing = evaluation.timing
+                ends = timing.interval[0] if timing and tells(timing.interval) else 0.0
                 drops[ends] += 1 / answers.samples / len(problems)
     share = sum(answers.share(0, by_interval) for answers in problems) / len(problems) if problems else 0.0
     corners = [(0.0, share)] if problems else []

@@ -12,7 +12,7 @@ STEPS = {
     "ran": ("runtime_error", "timed_out", "out_of_memory"),
     "allowed": ("rejected_running",),
     "right": ("wrong_shape", "wrong_value", "wrong_precision"),
-    "faster": ("untimed", "slower", "tie"),
+    "faster": ("untimed", "slower", "tie", "unclear"),
 }
 """What is left after each step, and what is lost in it. A refused candidate is lost before it is built, by its text
 alone, or after it ran."""

@@ -13,7 +13,7 @@ class Cell(Record):
     """One kernel on one machine."""
 
     standing: str
-    """`faster`, `tie`, `slower`, `passed` where nothing was timed, or the outcome of a failure."""
+    """`faster`, `tie`, `slower`, `unclear`, `passed` where nothing was timed, or the outcome of a failure."""
     speedup: float | None
     interval: tuple[float, float] | None
 

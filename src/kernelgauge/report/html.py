@@ -29,7 +29,7 @@ from kernelgauge.report.scores import THRESHOLDS, Group, Scores, score_run
 from kernelgauge.report.spending import in_words
 from kernelgauge.report.tables import Records
 from kernelgauge.report.terminal import too_large_line
-from kernelgauge.schema import AttemptRecord, Evaluation, Profile
+from kernelgauge.schema import STANDINGS, AttemptRecord, Evaluation, Profile
 from kernelgauge.store.disk import write_whole
 
 PARTS = (
@@ -54,7 +54,7 @@ MOST_DETAILS = 5_000_000
 """Bytes that all other details may take, packed."""
 
 FAMILIES = {
-    "passed": ("faster", "tie", "slower", "untimed"),
+    "passed": (*STANDINGS, "untimed"),
     "wrong": ("wrong_value", "wrong_precision", "wrong_shape"),
     "broke": ("build_failed", "load_failed", "runtime_error"),
     "limits": ("timed_out", "out_of_memory"),
@@ -180,6 +180,7 @@ def tiles(group: Group) -> list[Tile]:
     low, high = (f"{end * 100:.0f}" for end in group.fast_p_interval["1"])
     unit = "%" if group.problems else ""
     geomean, span = group.geomean_speedup, group.geomean_interval
+    unclear = f"; {group.standing['unclear']} too restless to tell" if group.standing["unclear"] else ""
     several = "at least one sample in " if group.samples > group.problems else ""
     return [
         Tile("Correct", _percent(group.fast_p["0"]), unit, f"{several}{group.correct} of {group.problems} problems"),
@@ -197,9 +198,9 @@ def tiles(group: Group) -> list[Tile]:
         ),
         Tile(
             "Faster · tie · slower",
-            " · ".join(str(group.standing[name]) for name in ("faster", "tie", "slower")),
+            " · ".join(str(group.standing[name]) for name in STANDINGS if name != "unclear"),
             "",
-            "correct candidates, by the whole interval",
+            f"correct candidates, by the whole interval{unclear}",
         ),
     ]
 

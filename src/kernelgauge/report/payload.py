@@ -179,6 +179,8 @@ def _detail(evaluation: Evaluation, drawn: int, fit: Fit, limits: Limits) -> dic
         "over": [each.model_dump(include={"mode", "strongest", "speedup", "interval"}) for each in evaluation.over],
         # Its end is where compilers say what went wrong.
         "log": cut(evaluation.log, limits.log, where, head=0),
+        "elsewhere": evaluation.elsewhere.line if evaluation.elsewhere else "",
+        "not_varied": evaluation.not_varied.line if evaluation.not_varied else "",
         "memory": evaluation.gpu_memory.line if evaluation.gpu_memory else "",
     }
 

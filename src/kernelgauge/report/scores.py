@@ -17,6 +17,7 @@ from kernelgauge.report.spending import Spending, spending
 from kernelgauge.report.suite import KnownWeak, tags_of, weakness_of
 from kernelgauge.report.tables import Records
 from kernelgauge.schema import (
+    STANDINGS,
     Environment,
     Evaluation,
     Judgement,
@@ -53,11 +54,13 @@ class Group(Record):
     fast_p_at_k: dict[str, dict[str, float]]
     """By k, then by p: chance that the best of k samples succeeds."""
     geomean_speedup: float | None
-    """Geometric mean over problems of the speedup of correct candidates; in a problem, over its samples."""
+    """Geometric mean over problems of the speedup of correct candidates; in a problem, over its samples. Those whose
+    interval is too wide to tell are left out."""
     geomean_interval: tuple[float, float] | None
     """95 % interval of `geomean_speedup` over problems; None for fewer than two."""
     standing: dict[str, int]
-    """Timed candidates that are `faster`, `tie` or `slower` against 1.0 by the whole interval."""
+    """Timed candidates that are `faster`, `tie` or `slower` against 1.0 by the whole interval, or `unclear`, if that
+    is too wide to tell."""
     outcomes: dict[str, int]
     """Candidates by outcome."""
     no_candidate: int
@@ -236,7 +239,7 @@ def _group(problems: Sequence[Answers]) -> Group:
         fast_p_at_k=_at_k(problems),
         geomean_speedup=mean[0] if mean else None,
         geomean_interval=mean[1] if mean else None,
-        standing={name: standing[name] for name in ("faster", "tie", "slower")},
+        standing={name: standing[name] for name in STANDINGS},
         outcomes=_counts(e.outcome.value for e in evaluations),
         no_candidate=sum(len(answers.skips) for answers in problems),
         rules=_counts(e.rule for e in evaluations if e.rule),
@@ -265,8 +268,9 @@ def _at_k(problems: Sequence[Answers]) -> dict[str, dict[str, float]]:
 
 
 def _speedup(answers: Answers) -> float | None:
-    """One figure a problem, so that a problem with many samples weighs no more than another."""
-    mean = geometric_mean([e.speedup for e in answers.evaluations if e.speedup is not None])
+    """One figure a problem, so that a problem with many samples weighs no more than another; none of noise."""
+    told = [e for e in answers.evaluations if e.standing != "unclear"]
+    mean = geometric_mean([e.speedup for e in told if e.speedup is not None])
     return mean[0] if mean else None
 
 

@@ -20,7 +20,7 @@ class Tabled(Records):
     """What tables add to records: a data frame of each."""
 
     def latest(self) -> list[Evaluation]:
-        """`evaluations` without those that a later record of the same candidate replaced."""
+        """`evaluations` without those that a later record of the same problem and sample replaced."""
         return latest(self.evaluations())
 
     def to_pandas(self, table: str = "evaluations") -> pandas.DataFrame:

@@ -17,6 +17,7 @@ from kernelgauge.report.rebased import STRONGEST
 from kernelgauge.report.refusals import by_class
 from kernelgauge.report.scores import THRESHOLDS, Scores
 from kernelgauge.report.spending import in_words
+from kernelgauge.schema import STANDINGS
 
 Groups = Sequence[tuple[str, scores.Group]]
 """The lines of a table: levels by name, and all of them together."""
@@ -103,7 +104,7 @@ def _refused(groups: Groups) -> list[Table]:
 def _speeds(groups: Groups, over: str = "") -> Table:
     table = Table(title=f"speed of correct candidates{over}", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("level")
-    for name in ("geometric mean", "95 % interval", "faster", "tie", "slower", "fast_1 by point"):
+    for name in ("geometric mean", "95 % interval", *STANDINGS, "fast_1 by point"):
         table.add_column(name, justify="right")
     for label, group in groups:
         low_high = group.geomean_interval
@@ -111,7 +112,7 @@ def _speeds(groups: Groups, over: str = "") -> Table:
             label,
             f"{group.geomean_speedup:.2f}x" if group.geomean_speedup is not None else "–",
             from_to(low_high) if low_high else "–",
-            *(str(group.standing[name]) for name in ("faster", "tie", "slower")),
+            *(str(group.standing[name]) for name in STANDINGS),
             _percent(group.fast_p_point["1"]),
         )
     return table

@@ -21,7 +21,18 @@ from kernelgauge.schema.baseline import Baseline, Measured, conditions, setting
 from kernelgauge.schema.bound import Bound, Peaks, Precision, Work
 from kernelgauge.schema.comparison import MODES, Mode, OverBaseline
 from kernelgauge.schema.difference import Difference, WrongElement
-from kernelgauge.schema.evaluation import ROUNDING, Environment, Evaluation, Outcome, Trial, why_weak
+from kernelgauge.schema.elsewhere import Elsewhere, Label
+from kernelgauge.schema.evaluation import (
+    ROUNDING,
+    STANDINGS,
+    Environment,
+    Evaluation,
+    NotVaried,
+    Outcome,
+    Standing,
+    Trial,
+    why_weak,
+)
 from kernelgauge.schema.memory import GB, GpuMemory
 from kernelgauge.schema.problem import (
     LARGEST_CANDIDATE_MB,
@@ -36,7 +47,7 @@ from kernelgauge.schema.problem import (
 from kernelgauge.schema.profile import Counters, Profile, ProfileRow, Stall
 from kernelgauge.schema.rules import RULE_SETS, Executed, Finding, KernelRule, Ran, RuleSetName
 from kernelgauge.schema.run import Generation, NoCandidate, RunHeader, TooLarge
-from kernelgauge.schema.timing import GpuState, Timing
+from kernelgauge.schema.timing import WIDEST, GpuState, Timing, tells
 
 __all__ = [
     "FORMAT",
@@ -45,7 +56,9 @@ __all__ = [
     "MODES",
     "ROUNDING",
     "RULE_SETS",
+    "STANDINGS",
     "SUITE_NAME",
+    "WIDEST",
     "Attempt",
     "AttemptRecord",
     "Baseline",
@@ -55,6 +68,7 @@ __all__ = [
     "Counters",
     "Difference",
     "Domain",
+    "Elsewhere",
     "Environment",
     "Evaluation",
     "Executed",
@@ -65,9 +79,11 @@ __all__ = [
     "GpuState",
     "Judgement",
     "KernelRule",
+    "Label",
     "Measured",
     "Mode",
     "NoCandidate",
+    "NotVaried",
     "Outcome",
     "OverBaseline",
     "PaidAttempt",
@@ -83,6 +99,7 @@ __all__ = [
     "Sizes",
     "Spent",
     "Stall",
+    "Standing",
     "Step",
     "Timing",
     "TooLarge",
@@ -96,6 +113,7 @@ __all__ = [
     "judgement",
     "setting",
     "suite_of",
+    "tells",
     "total",
     "why_weak",
 ]

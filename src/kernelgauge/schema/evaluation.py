@@ -19,10 +19,11 @@ from kernelgauge.schema.base import FORMAT, Record, digest, finite
 from kernelgauge.schema.bound import Bound
 from kernelgauge.schema.comparison import OverBaseline, check_modes
 from kernelgauge.schema.difference import Difference
+from kernelgauge.schema.elsewhere import Elsewhere
 from kernelgauge.schema.memory import GpuMemory
 from kernelgauge.schema.problem import Sizes
 from kernelgauge.schema.rules import Finding, Ran, RuleSetName
-from kernelgauge.schema.timing import Timing
+from kernelgauge.schema.timing import Timing, tells
 
 
 class Outcome(StrEnum):
@@ -39,6 +40,12 @@ class Outcome(StrEnum):
     OUT_OF_MEMORY = "out_of_memory"
     REJECTED = "rejected"
 
+
+Standing = Literal["faster", "slower", "tie", "unclear"]
+"""A right candidate against its reference; `unclear` where the machine was too restless to tell (`timing.tells`)."""
+
+STANDINGS: tuple[Standing, ...] = ("faster", "tie", "slower", "unclear")
+"""All of them, in the order in which they are shown."""
 
 ROUNDING = "rounding"
 """Among trivial answers: rounding the inputs changes the problem's answer, so that nobody can say which is right."""
@@ -77,6 +84,21 @@ class Trial(Record):
         if self.agreed and not math.isfinite(self.error):
             raise ValueError("a trial cannot agree with an error that is not finite")
         return self
+
+
+class NotVaried(Record):
+    """Arguments that were the same in every call, so that nobody can say whether a candidate has read them."""
+
+    constructor: tuple[str, ...] = ()
+    """Of `Model`: all that it is given. Other values would be another problem."""
+    forward: tuple[str, ...] = ()
+    """Of `forward`: what all draws have in common and no variant changes: a number, a mask that never masks."""
+
+    @property
+    def line(self) -> str:
+        """For a reader; empty if there are none."""
+        parts = {"constructor": self.constructor, "forward": self.forward}
+        return "; ".join(f"{of}: {', '.join(names)}" for of, names in parts.items() if names)
 
 
 class Environment(Record):
@@ -141,6 +163,9 @@ class Evaluation(Record):
     route: Literal["seed", "state_dict"] = "seed"
     """How both sides got equal parameters."""
     trials: tuple[Trial, ...] = ()
+    not_varied: NotVaried | None = None
+    """Arguments that a candidate may have hard-coded unnoticed; None where nothing was drawn, and in records from
+    before it was said."""
     trivial: tuple[str, ...] = ()
     """Work-skipping answers this protocol would have accepted on this problem; also `ROUNDING`."""
     counts: bool = True
@@ -152,6 +177,8 @@ class Evaluation(Record):
     """The least time the hardware allows; None where nothing was timed or no bound can be given."""
     gpu_memory: GpuMemory | None = None
     """What it took of the GPU's memory; None on a CPU, and where it never came to the device."""
+    elsewhere: Elsewhere | None = None
+    """What others had said of the candidate when it was judged; it decides nothing."""
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = Field(default_factory=dict)
     """Where the evaluation's own time went, by stage."""
@@ -203,18 +230,23 @@ class Evaluation(Record):
         return next((each for each in self.over if each.strongest), None)
 
     @property
-    def standing(self) -> Literal["faster", "slower", "tie"] | None:
+    def standing(self) -> Standing | None:
         """Against 1.0, by the whole interval; None where there is no time."""
         if self.timing is None:
             return None
         low, high = self.timing.interval
+        if not tells(self.timing.interval):
+            return "unclear"
         return "faster" if low > 1 else "slower" if high < 1 else "tie"
 
     def faster_than(self, p: float) -> bool:
-        """Whether this counts towards fast_p: correct, and the whole interval above p (p = 0: correct)."""
-        if not self.passed:
-            return False
-        return p == 0 or (self.timing is not None and self.timing.interval[0] > p)
+        """Whether this counts towards fast_p: correct, and the whole interval above p (p = 0: correct).
+
+        An interval too wide to tell anything is above nothing.
+        """
+        if not self.passed or p == 0:
+            return self.passed
+        return self.timing is not None and tells(self.timing.interval) and self.timing.interval[0] > p
 
     def summary(self) -> dict[str, Any]:
         """The flat object that `kernelgauge eval --json` prints; times in ms, null where there is no number."""
@@ -258,9 +290,11 @@ class Evaluation(Record):
             "gpu_memory_available_gb": self.gpu_memory.available_gb if self.gpu_memory else None,
             "counts": self.counts,
             "trivial": list(self.trivial),
+            "not_varied": self.not_varied.model_dump(mode="json") if self.not_varied else None,
             "trials": [trial.model_dump() for trial in self.trials],
             "route": self.route,
             "isolation": list(self.isolation),
+            "elsewhere": self.elsewhere.model_dump(mode="json") if self.elsewhere else None,
             "notes": list(self.notes),
             "seconds": self.seconds,
             "log": self.log,

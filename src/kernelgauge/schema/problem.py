@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from kernelgauge.schema.base import Record, digest
+from kernelgauge.schema.elsewhere import Elsewhere
 
 Sizes = Literal["full", "medium", "small", "odd", "pretrained"]
 """Which values a problem's constants have; `pretrained`: the full sizes, with published weights, not random ones."""
@@ -72,6 +73,8 @@ class Candidate(Record):
     sample: int = 0
     origin: str = ""
     """Where the text came from, for messages: a path, or the contestant's own words."""
+    elsewhere: Elsewhere | None = None
+    """What others have said of it before."""
 
     @property
     def digest(self) -> str:

@@ -87,6 +87,9 @@ class RunHeader(Record):
     """The cap on the GPU's memory, see `config.Limits`; None: all that the device has."""
     command: str = ""
     """The command that began the run; empty where none did, or in runs from before it was kept."""
+    origin: str = ""
+    """The folder that the candidates are read from, where they are: two may have the same last name, and so the same
+    contestant. Empty for other contestants, and in runs from before it was kept."""
     generation: Generation | None = None
     """None where no language model was asked."""
 

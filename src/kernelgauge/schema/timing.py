@@ -9,6 +9,19 @@ from pydantic import Field, model_validator
 
 from kernelgauge.schema.base import Record
 
+WIDEST = 4.0
+"""An interval of a speedup whose upper end is more than so many times the lower one tells nothing.
+
+That is a factor of two to both sides of its middle, more than most kernels gain or lose: what disturbed the calls was
+larger than what is measured. Such an interval does not keep its confidence either: those of means and of few rounds
+assume that what disturbs the calls is small beside them.
+"""
+
+
+def tells(interval: tuple[float, float]) -> bool:
+    """Whether an interval of a speedup says anything about it; see `WIDEST`."""
+    return interval[1] <= WIDEST * interval[0]
+
 
 class GpuState(Record):
     """What the driver said of the GPU between the timed calls."""

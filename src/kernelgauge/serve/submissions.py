@@ -77,7 +77,7 @@ class Listed:
     created: float
     state: State
     outcome: str | None
-    """`faster`, `tie`, `slower` for a pass; else its outcome."""
+    """`faster`, `tie`, `slower`, `unclear` for a pass; else its outcome."""
     speedup: float | None
 
 

@@ -48,9 +48,8 @@ Answer = tuple[str, int]
 
 
 def latest(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
-    """The last record of every (problem, sample, candidate digest), in the order of their first records."""
-    by_key = {(e.problem, e.sample, e.candidate_digest): e for e in evaluations}
-    return list(by_key.values())
+    """The record that stands for every (problem, sample), the last one, in the order of their first records."""
+    return list({(e.problem, e.sample): e for e in evaluations}.values())
 
 
 class Run:
@@ -69,10 +68,10 @@ class Run:
         self._too_large = Journal(path / "too_large.jsonl")
         self._attempts = Journal(path / "attempts.jsonl")
         self._writing = threading.Lock()
-        self._done: set[Answer] = set()
+        self._standing: dict[Answer, str | None] = {}
         self._look_for_tears()
         if lock:
-            self._done = self._answers()
+            self._standing = self._answers()
 
     @classmethod
     def create(cls, path: Path | str, header: RunHeader) -> Self:
@@ -130,7 +129,8 @@ class Run:
                 raise StoreError(f"{self.path} is a run with {field} {ours!r}, not {theirs!r}; choose another folder")
         problems = tuple(dict.fromkeys((*self.header.problems, *asked.problems)))
         samples = max(self.header.samples, asked.samples)
-        grown = known.model_copy(update={"problems": problems, "samples": samples})
+        origin = asked.origin or known.origin
+        grown = known.model_copy(update={"problems": problems, "samples": samples, "origin": origin})
         if grown != self.header:
             _write_header(self.path, grown)
             self.header = grown
@@ -153,14 +153,14 @@ class Run:
             self._check_writable()
             self._keep_source(candidate)
             self._evaluations.append(codec.encode(evaluation))
-            self._done.add((evaluation.problem, evaluation.sample))
+            self._standing[evaluation.problem, evaluation.sample] = evaluation.candidate_digest
 
     def append_skip(self, skip: NoCandidate) -> None:
         """Store that the contestant had no answer. Raises StoreError."""
         with self._writing:
             self._check_writable()
             self._skips.append(codec.encode(skip))
-            self._done.add((skip.problem, skip.sample))
+            self._standing.setdefault((skip.problem, skip.sample), None)
 
     def append_too_large(self, found: TooLarge) -> None:
         """Store that a problem does not fit, unless that is known; it is not done all the same. Raises StoreError."""
@@ -180,7 +180,7 @@ class Run:
         return _decoded(self._evaluations, Evaluation)
 
     def latest(self) -> list[Evaluation]:
-        """`evaluations` without those that a later record of the same candidate replaced."""
+        """`evaluations` without those that a later record of the same problem and sample replaced."""
         return latest(self.evaluations())
 
     def skips(self) -> list[NoCandidate]:
@@ -211,8 +211,19 @@ class Run:
         return list({(each.candidate_digest, each.created): each for each in found if each}.values())
 
     def done(self) -> set[Answer]:
-        """Every (problem, sample) that has a record or was skipped: what a resumed run need not ask again."""
-        return set(self._done) if self._lock else self._answers()
+        """Every (problem, sample) that has a record or was skipped."""
+        return set(self.standing())
+
+    def standing(self) -> dict[Answer, str | None]:
+        """The same, each with the digest of the candidate whose record stands; None where there is a skip only."""
+        return dict(self._standing) if self._lock else self._answers()
+
+    def restore(self, evaluation: Evaluation) -> None:
+        """Let a record of this run stand again that a later one had replaced. Raises StoreError."""
+        with self._writing:
+            self._check_writable()
+            self._evaluations.append(codec.encode(evaluation))
+            self._standing[evaluation.problem, evaluation.sample] = evaluation.candidate_digest
 
     def source(self, digest: str) -> str:
         """The candidate's source. Raises StoreError if it is not stored here."""
@@ -236,9 +247,9 @@ class Run:
     ) -> None:
         self.close()
 
-    def _answers(self) -> set[Answer]:
-        records: list[Evaluation | NoCandidate] = [*self.evaluations(), *self.skips()]
-        return {(record.problem, record.sample) for record in records}
+    def _answers(self) -> dict[Answer, str | None]:
+        without: dict[Answer, str | None] = {(skip.problem, skip.sample): None for skip in self.skips()}
+        return without | {(e.problem, e.sample): e.candidate_digest for e in self.evaluations()}
 
     def _look_for_tears(self) -> None:
         found = []

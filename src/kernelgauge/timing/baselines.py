@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from scipy.special import ndtri, stdtrit
 
-from kernelgauge.schema import Baseline, Evaluation, Measured, Mode, OverBaseline, Timing, conditions
+from kernelgauge.schema import Baseline, Evaluation, Measured, Mode, OverBaseline, Timing, conditions, tells
 from kernelgauge.timing.ratio import Ratio, standard_error_of_median
 
 TOLERANCE = 0.05
@@ -72,7 +72,11 @@ def strongest(modes: Iterable[Baseline]) -> Mode:
     Of several such the one with the highest estimate. The best of several noisy estimates is a little too high, which
     makes the baseline look stronger than it is, never weaker.
     """
-    faster = [each for each in modes if each.mode != "eager" and each.measured and each.measured.interval[0] > 1]
+    faster = [
+        each
+        for each in modes
+        if each.mode != "eager" and each.measured and tells(each.measured.interval) and each.measured.interval[0] > 1
+    ]
     best = max(faster, key=lambda each: each.measured.speedup if each.measured else 0.0, default=None)
     return best.mode if best else "eager"
 

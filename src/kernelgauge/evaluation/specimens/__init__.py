@@ -33,6 +33,7 @@ KEYS = {
 }
 _LINE = re.compile(rf"# ({'|'.join(KEYS)}): (.*\S)")
 _ON_GPU = re.compile(r"^.*\n# on a GPU: (.*)$", re.MULTILINE)
+_DOMAIN = re.compile(r"^# domain of (\w+): (\w+)$", re.MULTILINE)
 _DEFAULT_PROBLEM = "linear_norm_relu"
 # Most tricks would hide nearly all of the work; other users of the machine do not make anybody twice as fast.
 _FORGED = 2.0
@@ -94,12 +95,15 @@ class Specimen:
 def problem(name: str = _DEFAULT_PROBLEM, device: str = "cpu") -> Problem:
     """A problem that specimens answer; raises FileNotFoundError if there is none of that name.
 
-    A line `# on a GPU: ...` in its text replaces the line before it on a GPU, for which a CPU's sizes are too small.
+    A line `# on a GPU: ...` in its text replaces the line before it on a GPU, for which a CPU's sizes are too small; a
+    line `# domain of NAME: real` says what `schema.Problem.domains` would.
     """
     source = resources.files(__name__).joinpath("problems", f"{name}.py").read_text()
     if device != "cpu":
         source = _ON_GPU.sub(r"\1", source)
-    return Problem(key="specimens" if name == _DEFAULT_PROBLEM else name, name=name, source=source)
+    key = "specimens" if name == _DEFAULT_PROBLEM else name
+    domains = dict(_DOMAIN.findall(source))
+    return Problem.model_validate({"key": key, "name": name, "source": source, "domains": domains})
 
 
 def specimens() -> list[Specimen]:

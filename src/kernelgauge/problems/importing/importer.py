@@ -10,7 +10,7 @@ from kernelgauge.errors import ProblemError
 from kernelgauge.problems import catalogue, own_file, suites
 from kernelgauge.problems.importing import folders, naming, parquet
 from kernelgauge.problems.importing.drafts import Draft, Found, Refused, numbered, printable
-from kernelgauge.problems.sizes import Constant, plain_constants, with_constants
+from kernelgauge.problems.importing.twins import sizes_from
 from kernelgauge.problems.writing import Row, write_suite
 from kernelgauge.schema import Record
 
@@ -100,9 +100,7 @@ def _facts(draft: Draft, text: str) -> dict[str, Any]:
     facts: dict[str, Any] = {"number": draft.number, "name": name, "tags": (), "domains": {}, "sizes": {}}
     twin = catalogue.suite_named().entries.get(f"{draft.level}/{draft.number}")
     if twin is not None and naming.same(twin.name, name):
-        full = plain_constants(own_file.checked(own_file.raw(twin.path), str(twin.path)))
-        sizes = {size: values for size, values in twin.sizes.items() if _reduced(text, values, full)}
-        facts |= {"name": twin.name, "tags": twin.tags, "domains": twin.domains, "sizes": sizes}
+        facts |= {"name": twin.name, "tags": twin.tags, "domains": twin.domains, "sizes": sizes_from(twin, text)}
     # The weakness of a twin was measured on its own text, at its own sizes.
     return {**facts, "weakness": None}
 
@@ -112,27 +110,3 @@ def _named(draft: Draft) -> str:
         return naming.snake_case(draft.title)
     except ProblemError as error:
         raise ProblemError(f"{draft.where}: {error}") from error
-
-
-def _reduced(text: str, constants: dict[str, Constant], full: dict[str, Constant]) -> bool:
-    """Whether `text` has these constants, can be given these values, and none of them goes beyond its own.
-
-    A constant may be larger than its own value if that is the built-in problem's as well.
-    """
-    try:
-        with_constants(text, constants)
-    except ProblemError:
-        return False
-    own = plain_constants(text)
-    return all(
-        name in own and (own[name] == full.get(name) or _within(value, own[name]))
-        for name, value in constants.items()
-    )
-
-
-def _within(value: Constant, own: Constant) -> bool:
-    """Whether a size is at most the file's own, number by number."""
-    if isinstance(value, list) or isinstance(own, list):
-        alike = isinstance(value, list) and isinstance(own, list) and len(value) == len(own)
-        return alike and all(a <= b for a, b in zip(value, own, strict=True))  # type: ignore[arg-type]
-    return type(value) is type(own) and value <= own

@@ -77,7 +77,7 @@ function curveChart(place, curves) {
 function spreadChart(place, rows) {
   const timed = rows.filter((row) => row.speedup !== undefined && row.counts);
   if (!timed.length) return place.append(make("p", { class: "empty" }, "No correct candidate has been timed."));
-  const order = ["slower", "tie", "faster"];
+  const order = ["slower", "unclear", "tie", "faster"];
   const logs = timed.map((row) => Math.log2(row.speedup));
   // One absurd speedup must not squeeze all the others: beyond a factor of 64 the end bins collect the rest.
   const low = Math.max(-6, Math.floor(logs.reduce((a, b) => Math.min(a, b), -1)));
@@ -135,7 +135,7 @@ function spreadChart(place, rows) {
       chart.append(stack);
     });
     const counts = (standing) => timed.filter((row) => row.standing === standing).length;
-    const legend = make("ul", { class: "legend" }, ["faster", "tie", "slower"].map((standing) =>
+    const legend = make("ul", { class: "legend" }, ["faster", "tie", "slower", "unclear"].filter((standing) => standing !== "unclear" || counts(standing)).map((standing) =>
       make("li", {}, make("i", { class: `o-${standing}` }), `${standing} `, make("b", {}, counts(standing)))));
     return [chart, tip, legend];
   });

@@ -8,7 +8,7 @@ function verdict(row) {
     return `${said[0].toUpperCase()}${said.slice(1)}: ${row.reason}`;
   }
   if (row.speedup === undefined) return "Correct; it was not timed.";
-  const said = { faster: "Correct and faster", tie: "Correct; as fast as the reference, as far as can be told", slower: "Correct, but slower" }[row.standing];
+  const said = { faster: "Correct and faster", tie: "Correct; as fast as the reference, as far as can be told", slower: "Correct, but slower", unclear: "Correct; the machine was too restless to tell how fast" }[row.standing];
   return `${said}: ${row.speedup.toFixed(3)}× with an interval of ${row.low.toFixed(3)} to ${row.high.toFixed(3)}.`;
 }
 
@@ -161,7 +161,7 @@ async function detailParts(row, place, environments, attempts, go) {
     detail.trials.length ? trialsPart(detail.trials) : "",
     Object.keys(detail.seconds).length ? secondsPart(detail.seconds) : ""));
   grid.append(titled("Judged by", pairs([
-    ["rule broken", detail.rule], ["does not count", detail.trivial.join(", ")], ["notes", detail.notes.join("; ")],
+    ["rule broken", detail.rule], ["does not count", detail.trivial.join(", ")], ["elsewhere", detail.elsewhere], ["not varied", detail.not_varied], ["notes", detail.notes.join("; ")],
     ["protocol", detail.protocol], ["rules", detail.rules], ["parameters by", words(detail.route)], ["contestant", detail.contestant],
     ["sample", String(row.sample)], ["backend", row.backend], ["device", detail.device], ["isolation", detail.isolation.join(", ") || "none"], ["GPU memory", detail.memory], ["candidate", detail.digest], ["evaluated", detail.created],
   ])));
