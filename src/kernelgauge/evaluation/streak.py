@@ -187,18 +187,26 @@ class Streak:
         return own_taken, taken
 
     def _draw(self) -> None:
-        """New inputs for all calls; `Reference.recall` can bring them back one by one."""
+        """New inputs for all calls; `Reference.recall` can bring them back one by one.
+
+        Where other kinds of inputs vary a number too, all are the problem's own.
+        """
+        try:
+            self._draw_each([self._deal() for _ in range(self.calls)])
+        except Uneven:
+            self._draw_each(["own"] * self.calls)
+        self.reference.rest()
+
+    def _draw_each(self, variants: list[str]) -> None:
         reference = self.reference
-        self._arguments, self._seeds, self._inputs = [], [], []
-        self._variants = [self._deal() for _ in range(self.calls)]
-        for variant in self._variants:
+        self._variants, self._arguments, self._seeds, self._inputs = variants, [], [], []
+        for variant in variants:
             reference.draw(variant)
             if self._arguments and reference.arguments != self._arguments[0]:
                 raise Uneven("its inputs differ in more than their values from draw to draw")
             self._arguments.append(reference.arguments)
             self._seeds.append(reference.call_seed)
             self._inputs.append(reference.master.bytes.clone())
-        reference.rest()
 
 
 class Uneven(Exception):
