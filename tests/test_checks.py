@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from kernelgauge.checks.inputs import classify, rounded, vary
+from kernelgauge.checks.inputs import classify, rounded, unchanged, vary
 from kernelgauge.checks.numerics import Distance, allowance, closeness, distances
 from kernelgauge.checks.probes import BLIND, Probes
 from kernelgauge.config import load_protocol
@@ -21,7 +21,7 @@ from kernelgauge.evaluation.judge import compare
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.specimens import problem
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.schema import Problem
+from kernelgauge.schema import Evaluation, NotVaried, Problem
 from kernelgauge.session import Session
 
 
@@ -169,6 +169,50 @@ def test_signed_and_normal_variants_have_negative_values() -> None:
     drawn = torch.rand(1000)
     assert 0.4 < (vary(drawn, "signed", "real") < 0).float().mean() < 0.6
     assert (vary(drawn, "normal", "real") < 0).any()
+
+
+@pytest.mark.parametrize("variant", ["signed", "scaled", "normal", "offgrid", "planted", "large"])
+def test_a_number_varies_where_its_domain_allows(variant: str) -> None:
+    found = set()
+    for seed in range(16):
+        torch.manual_seed(seed)
+        found.add(vary(3.14, variant, "real"))
+        assert vary(3.14, variant, "positive") > 0
+    assert all(type(value) is float and value == float(torch.tensor(value)) for value in found)
+    assert found != {3.14} and len(found) >= 2, found
+    for value, domain in ((3.14, "fixed"), (3, "real"), (True, "real"), ("sum", "real"), (None, "real")):
+        assert vary(value, variant, domain) is value
+    assert vary(3.14, "own", "real") == 3.14
+
+
+def test_what_two_draws_have_in_common() -> None:
+    ones, large = torch.ones(300, 700), torch.ones(300, 700)
+    large[-1, -1] = 2
+    assert unchanged(ones, ones.clone()) and unchanged(torch.tensor(2), torch.tensor(2))
+    assert not unchanged(ones, large), "beyond what is looked at first"
+    assert not unchanged(ones, ones.double()) and not unchanged(ones, ones[:1]) and not unchanged(ones, 1.0)
+    assert unchanged(3.14, 3.14) and unchanged("sum", "sum") and unchanged(None, None) and not unchanged(1, True)
+    assert unchanged(torch.ones(0, 3), torch.ones(0, 3)) and not unchanged(torch.rand(9), torch.rand(9))
+
+
+def test_the_record_names_what_never_varies(session: Session) -> None:
+    def judged(made: Problem, protocol: str = "strict") -> Evaluation:
+        source = made.source.replace("class Model(", "class ModelNew(").replace("super(Model,", "super(ModelNew,")
+        return session.evaluate(made, source, protocol=protocol, timed=False)
+
+    scaled = judged(problem("scaled_by_argument"))
+    assert scaled.passed and scaled.not_varied == NotVaried(forward=("mask",))
+    assert scaled.summary()["not_varied"] == {"constructor": [], "forward": ["mask"]}
+    published = judged(problem("scaled_by_argument"), "v0.1")
+    assert published.not_varied == NotVaried(forward=("s", "mask")), "its inputs are all the problem's own"
+    unknown = problem("scaled_by_argument").model_copy(update={"domains": {}})
+    assert judged(unknown).not_varied == NotVaried(forward=("s", "mask"))
+    labels = judged(load_problem("1/95", sizes="small"))
+    assert labels.not_varied == NotVaried(), "targets are as drawn, and drawn anew"
+    fused = judged(load_problem("2/76", sizes="small"))
+    assert fused.not_varied == NotVaried(constructor=("in_features", "out_features", "bias_shape"))
+    broken = session.evaluate(load_problem("2/76", sizes="small"), "class ModelNew: pass", timed=False)
+    assert not broken.passed and broken.not_varied in (None, fused.not_varied)
 
 
 def test_large_inputs_overflow_exponentials_and_are_negative_in_one_half() -> None:

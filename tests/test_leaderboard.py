@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from factories import (
     make_evaluation,
     make_header,
     make_log,
+    make_timing,
     quick_protocol,
 )
 
@@ -363,6 +365,29 @@ def test_a_run_brings_its_sources_skips_and_ways_of_asking(tmp_path: Path) -> No
     )
     (row,) = boards([found])[0].standings["all"]
     assert (row.group.samples, row.group.no_candidate, row.group.fast_p["0"]) == (3, 1, 0.75)
+
+
+def test_a_text_that_was_replaced_by_another_is_on_no_board(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "run", make_header(problems=("1/1",))) as run:
+        run.append(*make_answer("1/1", source="# first\n", speedup=5.0))
+        run.append(*make_answer("1/1", source="# second\n", speedup=2.0))
+        run.append(*make_answer("1/1", source="# second\n", speedup=1.5))
+    found = published(Run.read(tmp_path / "run"))
+    assert [(entry.source, entry.evaluation.speedup) for entry in found.entries] == [
+        ("# second\n", 2.0),
+        ("# second\n", 1.5),
+    ]
+    (board,) = boards([found])
+    assert [kernel.timing.speedup for kernel in board.problems["1/1"].kernels] == [1.5]
+    assert board.standings["all"][0].group.samples == 1
+
+
+def test_an_interval_too_wide_to_tell_takes_no_lead() -> None:
+    wild = make_timing(13.5).model_copy(update={"interval": (1.35, 135.0)})
+    entries = [an_entry(speedup=1.2, day=0), an_entry(who="bob", speedup=13.5, day=1)]
+    entries[1] = replace(entries[1], evaluation=entries[1].evaluation.model_copy(update={"timing": wild}))
+    assert [lead.entry.contestant.name for lead in leads(entries)] == ["ann"]
+    assert [kernel.first.name for kernel in ranked(entries)] == ["ann", "bob"]
 
 
 def test_a_problem_that_nobody_answered_counts_as_in_the_report(tmp_path: Path) -> None:

@@ -1036,6 +1036,32 @@ def test_wrong_use_of_a_suite_in_a_run(tmp_path: Path, arguments: str, word: str
     assert not (tmp_path / "run").exists()
 
 
+def test_sizes_that_a_suite_lacks_are_an_error_in_every_command(tmp_path: Path) -> None:
+    import_suite(files(tmp_path / "own", {"1_alone.py": ONE_SIZE}), "mine")
+    (tmp_path / "good.py").write_text(as_candidate(ONE_SIZE))
+    with Run.create(tmp_path / "run", make_header(problems=("mine:0/1",), device="cpu")) as run:
+        run.append(*make_answer("mine:0/1", level=0, source=as_candidate(ONE_SIZE)))
+    said = "has no sizes 'small'"
+    for arguments in (
+        "eval mine:0/1 good.py --device cpu",
+        "profile mine:0/1 --device cpu",
+        "prompt mine:0/1 --device cpu",
+        "baseline --suite mine --device cpu --out base",
+        "reeval run --device cpu --protocol strict --out again",
+        "problems show mine:0/1",
+    ):
+        done = kernelgauge(tmp_path, f"{arguments} --sizes small")
+        assert_one_sentence(done, said)
+        assert "mine" in done.stderr and "it has full" in done.stderr and "leave --sizes out" in done.stderr
+    assert_one_sentence(
+        kernelgauge(tmp_path, "problems list --suite mine --sizes small"),
+        "no problem of those asked for has sizes 'small': they have full",
+    )
+    import_suite(files(tmp_path / "own", {"level1/19_relu.py": RELU}), "both")
+    rows = json.loads(kernelgauge(tmp_path, "problems list --suite both --sizes small --json").stdout)
+    assert [row["key"] for row in rows] == ["both:1/19"]
+
+
 def test_a_run_of_a_suite_with_one_size_is_of_full_size(tmp_path: Path) -> None:
     from kernelgauge.cli.options import SizesOption, sizes_of_run
 
