@@ -169,7 +169,7 @@ def _missing(specimen: Specimen, device: str) -> str:
     if needs and importlib.util.find_spec(needs) is None:
         return f"needs the module {needs}"
     backend = backend_named(specimen.backend)
-    return backend.missing(device) or ""
+    return backend.elsewhere(device) or backend.missing(device) or ""
 
 
 def _mistimed(specimen: Specimen, record: Evaluation) -> str:
