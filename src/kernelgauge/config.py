@@ -145,6 +145,9 @@ class Protocol(Record):
     score: Score
     rules: RuleSetName = "default"
     """What counts as a kernel; see `checks.rules`."""
+    imports: Literal["own", "reference"] = "own"
+    """`own`: a candidate's file stands alone; `reference`: what the problem's text imports at its top level is there
+    too, as in published runs, which had both texts in one namespace."""
 
     @model_validator(mode="after")
     def _large_inputs_have_a_tolerance(self) -> Protocol:
@@ -210,8 +213,9 @@ class Protocol(Record):
 
     @property
     def digest(self) -> str:
-        """Of all that decides a figure; `rules` decide who gets one, and stand beside it in records and headers."""
-        return digest(self.model_dump_json(exclude={"rules"}))
+        """Of all that decides a figure; `rules` and `imports` decide who gets one, and the rules stand beside it in
+        records and headers."""
+        return digest(self.model_dump_json(exclude={"rules", "imports"}))
 
     @property
     def judgement_digest(self) -> str:

@@ -43,6 +43,8 @@ class Source:
     attribute: str
     backend: str
     build_dir: Path | None = None
+    lent: tuple[str, ...] = ()
+    """Import statements that its namespace begins with; see `checks.stand_alone`."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ class Side:
             backend=self._source.backend,
             build_dir=str(build_dir) if build_dir else None,
             attribute=self._source.attribute,
+            lent=list(self._source.lent),
         )
         self.ask(
             "construct",
