@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from kernelgauge.checks.stand_alone import explained, imports, lent
+from kernelgauge.config import Limits
 from kernelgauge.evaluation.channel import Claim
 from kernelgauge.evaluation.failures import claimed_failure
 from kernelgauge.schema import Outcome, Problem
@@ -117,3 +120,54 @@ def test_nothing_but_imports_of_the_reference_crosses() -> None:
         "forward: NameError: name 'math' is not defined: the file must"
     )
     assert "Did you forget" not in explained(told, reference, "mine")
+
+
+BUSY = """
+import time
+import torch
+import torch.nn.functional as F
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.linear = torch.nn.Linear(width, width)
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        step = 0
+        while self.calls == SLOW and step < STEPS:
+            time.sleep(0.5)
+            step += 1
+            if WRITES:
+                with open(f"kernel{self.calls}.{step}", "w") as file:
+                    file.write("as a compiler leaves them")
+        return F.gelu(self.linear(x)) / x.shape[1] ** 0.5
+"""
+
+
+@pytest.fixture(scope="module")
+def impatient() -> Iterator[Session]:
+    with Session(limits=Limits(call_seconds=4.0, first_call_seconds=12.0)) as session:
+        yield session
+
+
+@pytest.mark.parametrize(
+    ("slow", "steps", "writes", "waited"),
+    [(1, 13, True, None), (1, 60, False, "4 s"), (1, 60, True, "12 s"), (2, 60, True, "4 s")],
+    ids=["compiles", "hangs", "compiles-for-ever", "later"],
+)
+def test_a_first_call_may_take_longer_as_long_as_it_leaves_files(
+    impatient: Session, slow: int, steps: int, writes: bool, waited: str | None
+) -> None:
+    source = f"SLOW, STEPS, WRITES = {slow}, {steps}, {writes}\n{BUSY}"
+    problem = Problem(key="imports", name="imports", source=PROBLEM)
+    record = impatient.evaluate(problem, source, timed=False)
+    if waited is None:
+        assert record.passed, record.reason
+        assert record.first_call_s is not None and record.first_call_s >= 0.5 * steps
+        assert record.summary()["first_call_s"] == record.first_call_s
+    else:
+        assert record.outcome is Outcome.TIMED_OUT
+        assert record.reason == f"forward: no answer within {waited}"

@@ -273,6 +273,9 @@ class Limits(Record):
     build_seconds: float = 600.0
     load_seconds: float = 180.0
     call_seconds: float = 60.0
+    first_call_seconds: float = 300.0
+    """For the first call in each fresh process, in which compilers and autotuners work, as long as files they leave
+    show that: after `call_seconds` without any it is taken for a hang."""
     memory_gb: float | None = None
     """Memory of the machine that a CPU worker and all it has started may hold; None: half of it."""
     file_gb: float = 2.0

@@ -59,6 +59,8 @@ class Job:
     read: Read = field(default_factory=Read)
     findings: tuple[Finding, ...] = ()
     ran: Ran | None = None
+    first_call_s: float | None = None
+    """Seconds of the longest first call of a process."""
     route: Literal["seed", "state_dict"] = "seed"
     trivial: tuple[str, ...] | None = None
     """Answers without the work that would pass; None until that is known."""
@@ -128,6 +130,7 @@ class Job:
             bound=None if failure else self.bound,
             gpu_memory=self.gpu_memory,
             notes=(*self.notes, *(f"the file relies on the reference's `{each}`" for each in self.lent)),
+            first_call_s=self.first_call_s,
             seconds=self.seconds,
             log=self.log,
         )

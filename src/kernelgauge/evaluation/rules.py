@@ -166,7 +166,7 @@ class Rules:
         side.attach(reference.master.size, reference.expected)
         reference.draw("own")
         side.stage(reference.arguments, reference.master, reference.call_seed)
-        limit = _CALLS * self._zygote.settings.limits.call_seconds
+        limit = side.limit_of(_CALLS)
         # Nobody should know which call is watched.
         claim = side.ask("observe", limit, "done", warmups=1 + secrets.randbelow(_WARMUPS))
         try:

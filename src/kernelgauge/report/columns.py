@@ -92,6 +92,7 @@ EVALUATIONS = (
     _column("intensity", "number", "FLOPs a byte", "bound.work.intensity"),
     _column("gpu_memory_gb", "number", "most of the GPU's memory in use at once", "gpu_memory.peak_gb"),
     _column("seconds", "number", "the evaluation itself took", lambda e: sum(e.seconds.values())),
+    _column("first_call_s", "number", "seconds of the first call of a process, compiling and tuning included"),
     _column("protocol", "text", "rules of the judgement"),
     _column("protocol_digest", "text", "figures are comparable where it agrees"),
     _column("math", "text", "arithmetic of both sides"),

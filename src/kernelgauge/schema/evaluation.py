@@ -153,6 +153,9 @@ class Evaluation(Record):
     gpu_memory: GpuMemory | None = None
     """What it took of the GPU's memory; None on a CPU, and where it never came to the device."""
     notes: tuple[str, ...] = ()
+    first_call_s: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Seconds of the candidate's first call in a fresh process, the longest of these: what compiles or tunes when it
+    is first called is in it, and in no time. None where no call came back."""
     seconds: dict[str, float] = Field(default_factory=dict)
     """Where the evaluation's own time went, by stage."""
     log: str = ""
@@ -262,6 +265,7 @@ class Evaluation(Record):
             "route": self.route,
             "isolation": list(self.isolation),
             "notes": list(self.notes),
+            "first_call_s": self.first_call_s,
             "seconds": self.seconds,
             "log": self.log,
             "candidate_digest": self.candidate_digest,
