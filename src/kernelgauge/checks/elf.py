@@ -1,6 +1,6 @@
-"""The symbols that a shared library takes from others and gives to them, read from its file. A stranger made it: nothing is believed.
+"""The symbols that a shared library takes from others and gives to them, read from its file.
 
-Follows the ELF-64 object file format, little-endian, as x86_64 and aarch64 have it.
+A stranger made it: whatever it says is read within bounds, and a file without a table of sections has none. Follows the ELF-64 object file format, little-endian, as x86_64 and aarch64 have it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def symbols(library: bytes) -> tuple[set[str], set[str]]:
     try:
         for name, defined in _dynamic(library):
             (own if defined else taken).add(name)
-    except (struct.error, ValueError):
+    except (struct.error, ValueError, OverflowError):
         pass  # broken from here on
     return taken, own
 
@@ -36,12 +36,12 @@ def _dynamic(library: bytes) -> Iterator[tuple[str, bool]]:
     header = _HEADER.unpack_from(library)
     start, size, count = header[6], header[11], min(header[12], _MOST_SECTIONS)
     sections = [_SECTION.unpack_from(library, start + size * number) for number in range(count)]
-    for section in sections:
-        if section[1] != _DYNAMIC_SYMBOLS or section[6] >= len(sections):
-            continue
-        names = sections[section[6]][4]
-        for number in range(1, min(section[5] // _SYMBOL.size, _MOST_SYMBOLS)):
-            name, _, _, defined_in, _, _ = _SYMBOL.unpack_from(library, section[4] + _SYMBOL.size * number)
-            end = library.find(b"\0", names + name, names + name + _LONGEST)
-            if end > 0:
-                yield library[names + name : end].decode("ascii", "replace"), bool(defined_in)
+    table = next((section for section in sections if section[1] == _DYNAMIC_SYMBOLS), None)
+    if table is None or table[6] >= len(sections):
+        return
+    names = sections[table[6]][4]
+    for number in range(1, min(table[5] // _SYMBOL.size, _MOST_SYMBOLS)):
+        name, _, _, defined_in, _, _ = _SYMBOL.unpack_from(library, table[4] + _SYMBOL.size * number)
+        end = library.find(b"\0", names + name, names + name + _LONGEST)
+        if end > 0:
+            yield library[names + name : end].decode("ascii", "replace"), bool(defined_in)
