@@ -1,6 +1,7 @@
 """The symbols that a shared library takes from others and gives to them, read from its file.
 
-A stranger made it: whatever it says is read within bounds, and a file without a table of sections has none. Follows the ELF-64 object file format, little-endian, as x86_64 and aarch64 have it.
+A stranger made it: whatever it says is read within bounds, and a file without a table of sections has none.
+Follows the ELF-64 object file format, little-endian, as x86_64 and aarch64 have it.
 """
 
 from __future__ import annotations
