@@ -109,6 +109,44 @@ class ModelNew(torch.nn.Module):
     pass
 '''
 
+EXTENSION = (
+    "import torch.utils.cpp_extension as ext\n"
+    "from torch.utils.cpp_extension import CUDAExtension, CppExtension, load, load as compiled, load_inline\n"
+    "from torch.utils.cpp_extension import load_inline as inline"
+)
+# Ways to hand C++ and CUDA to PyTorch's extensions, as models write them.
+HANDED_OVER = [
+    ("", "torch"),
+    ("load_inline('n', 'int f();', 'k')", "cuda"),
+    ("inline('n', CPP, CUDA, ['f'])", "cuda"),
+    ("ext.load_inline('n', CPP, [CUDA], ['f'])", "cuda"),
+    ("load_inline('n', CPP, None, ['f'])", "cpp"),
+    ("load_inline('n', CPP, [], ['f'])", "cpp"),
+    ("inline(name='n', cpp_sources=[CPP], cuda_sources=[], functions=['f'])", "cpp"),
+    ("inline(name='n', cpp_sources=[CPP], cuda_sources='')", "cpp"),
+    ("load_inline(name='n', cpp_sources='at::Tensor f(at::Tensor x) { return at::relu(x); }')", "cpp"),
+    ("load_inline(name='n', cpp_sources=CPP, with_cuda=False)", "cpp"),
+    ("load_inline(name='n', cpp_sources=CPP, with_cuda=torch.cuda.is_available())", "cpp"),
+    ("load_inline(name='n', cpp_sources=CPP, with_cuda=True)", "cuda"),
+    ("load_inline(name='n', cpp_sources='#include <ATen/cuda/CUDAContext.h>\\nint f();')", "cuda"),
+    ("CPP = '#include <torch/extension.h>\\n  #include <cublas_v2.h>'\nload_inline('n', CPP)", "cuda"),
+    ("load_inline(name='n', cpp_sources='void f() { cudaLaunchKernel(k, g, b, a, 0, s); }')", "cuda"),
+    ("load_inline(name='n', cpp_sources='void f() { k<<<1, 2>>>(x); }')", "cuda"),
+    ("load_inline(name='n', cpp_sources=['int f();', '__global__ void k() {}'])", "cuda"),
+    ("GIVEN = dict(name='n', cpp_sources=CPP, cuda_sources=CUDA)\nload_inline(**GIVEN)", "cuda"),
+    ("GIVEN = {'name': 'n', 'cpp_sources': CPP, 'cuda_sources': CUDA}\nload_inline(**GIVEN)", "cuda"),
+    ("GIVEN = {'name': 'n', 'cpp_sources': CPP}\nload_inline(**GIVEN)", "cpp"),
+    ("import functools\nbuild = functools.partial(load_inline, name='n')\nbuild(cpp_sources=CPP)", "cpp"),
+    ("make = ext.load_inline\nmake('n', CPP)", "cpp"),
+    ("compiled('n', ['a.cpp', 'b.cu'])", "cuda"),
+    ("open('b.cu', 'w').write(CUDA)\next.load(name='n', sources=['b.cu'])", "cuda"),
+    ("compiled('n', [f'{folder}/a.cc'])", "cpp"),
+    ("CUDAExtension('n', SOURCES)", "cuda"),
+    ("CppExtension('n', SOURCES)", "cpp"),
+    ("import triton\nload_inline('n', CPP, CUDA)", "cuda"),
+    ("import triton, triton.language as tl", "triton"),
+]
+
 needs_compiler = pytest.mark.skipif(
     backend_named("cpp").missing("cpu") is not None, reason=backend_named("cpp").missing("cpu") or ""
 )
@@ -195,6 +233,12 @@ def test_code_in_guides_is_python_of_that_backend(name: str) -> None:
         ("import torch\nx = 'cuda_sources, import triton'", "torch"),
         ("Certainly! Here is the kernel you asked for:", "torch"),
         ("", "torch"),
+        *((f"{EXTENSION}\n{text}", name) for text, name in HANDED_OVER),
+        ("import cupy as cp\nk = cp.RawKernel('__global__ void k() {}', 'k')", "cuda"),
+        ("import torch\nk = torch.cuda._compile_kernel('__global__ void k() {}', 'k')", "cuda"),
+        ("import subprocess\nS = '__global__ void k() {}'\nsubprocess.run(['nvcc', 'k.cu'])", "cuda"),
+        ("'No __global__ function, nvcc or RawKernel.'\nimport torch", "torch"),
+        ("import torch\nS = 'a __global__ function'\ntorch.load('k.cu')", "torch"),
     ],
 )
 def test_detect_reads_imports_and_calls_not_words(source: str, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,6 +105,17 @@ def test_what_cannot_fit_is_refused_with_figures_and_a_size_that_fits(small: Ses
     assert refused.value.available_gb == 24
     assert refused.value.needed_gb is not None and 80 < refused.value.needed_gb < 110
     assert f"{refused.value.needed_gb:.1f} GB" in message
+    parts = {
+        what: float(size) for what, size in re.findall(r"(?:: |, )([A-Za-z][^,;:]*?) (\d+\.\d)(?=[,;])", message)
+    }
+    assert set(parts) == {
+        *("the reference", "a candidate like it", "copies of inputs and outputs out of their reach"),
+        *("the oracle in float64", "expected outputs", "CUDA contexts"),
+    }
+    assert sum(parts.values()) == pytest.approx(refused.value.needed_gb, abs=0.4)
+    (own,) = re.findall(r"of these, (\d+\.\d) GB are the evaluator's own", message)
+    assert float(own) == pytest.approx(refused.value.needed_gb - 2 * parts["the reference"], abs=0.2)
+    assert "a GPU with more memory" in message and "v0.1, which keeps no float64 oracle, takes at least 6" in message
     small.memory.check(load_problem("1/23", sizes="medium"), rules, "cuda", small.environment)
     small.memory.check(load_problem("1/23"), rules, "cpu", small.environment)
 
@@ -120,7 +132,10 @@ def test_what_was_found_out_by_trying_is_remembered(small: Session) -> None:
     asked = (problem, load_protocol("strict"), "cuda:1", small.environment)
     small.memory.check(*asked)
     found = small.memory.explained(*asked, ReferenceTooLarge("problem own: expect: no room; try smaller --sizes"))
-    assert "more GPU memory than the 24 GB (--gpu-memory) there are (expect: no room); make its inputs" in str(found)
+    message = str(found)
+    assert "more GPU memory than the 24 GB (--gpu-memory) there are (expect: no room); without" in message
+    assert re.search(r"results it is 1\.\d GB: the reference 0\.0, a candidate", message), message
+    assert "; make its inputs smaller, or judge it on a GPU with more memory" in message
     with pytest.raises(ReferenceTooLarge, match="no room"):
         small.memory.check(problem, load_protocol("strict"), "cuda", small.environment)
     small.memory.check(problem, load_protocol("v0.1"), "cuda", small.environment)

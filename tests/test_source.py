@@ -14,7 +14,9 @@ import pytest
 
 from kernelgauge.backends.registry import detect
 from kernelgauge.checks import rules
+from kernelgauge.checks.elf import symbols
 from kernelgauge.checks.kernel_origin import origins
+from kernelgauge.checks.library_entries import entered, entries, entry
 from kernelgauge.checks.operators import computes
 from kernelgauge.checks.source.device_code import device_code
 from kernelgauge.checks.source.lead import Lead
@@ -436,3 +438,98 @@ def test_tokens_know_their_place() -> None:
     assert list(tokens("a\n  b")) == [
         *(Token("identifier", "a", 1, 1), Token("newline", "\n", 1, 2), Token("identifier", "b", 2, 3))
     ]
+
+
+def test_ways_into_libraries_that_no_watcher_sees_are_known_by_name() -> None:
+    mangled = "_ZN2at3cpu5addmmERKNS_6TensorES3_S3_RKN3c106ScalarES7_"
+    redispatch = "_ZN2at4_ops5addmm10redispatchEN3c1014DispatchKeySetERKNS_6TensorES6_S6_RKNS2_6ScalarES9_"
+    named = {
+        mangled: "at::cpu::addmm",
+        redispatch: "at::_ops::addmm::redispatch",
+        redispatch.replace("10redispatch", "4call"): None,
+        redispatch.replace("5addmm", "19empty_memory_format"): None,
+        "_ZN2at6native7cpublas4gemmIfEEv": "at::native::cpublas::gemm",
+        "_ZN2at4cuda20getCurrentCUDAStreamEa": None,
+        "_ZN2at3cpu5emptyEv": None,
+        "_ZN2at8internal13parallel_for_E": None,
+        "cblas_sgemm": "cblas_sgemm",
+        "dgemm_": "dgemm_",
+        "mkl_set_num_threads": None,
+        "sgemm": None,
+        "my_sgemm_": None,
+    }
+    assert {symbol: entry(symbol) for symbol in named} == named
+    assert entered("sgemm", "libtorch_cpu.so") == "sgemm of libtorch_cpu.so"
+    assert entered("clock_gettime", "libc.so.6") is None and entered("relu", "") is None
+
+
+IMPORTS = """
+extern "C" { void sgemm(int); void vsExp(int); void cblas_copy_of_mine(void) {} int my_sgemm_(void) { return 1; } }
+namespace at { struct T; namespace cpu { void addmm(const T&); void empty(const T&); } void relu(const T&); }
+extern "C" void run(const at::T& x) { sgemm(1); vsExp(2); at::cpu::addmm(x); at::cpu::empty(x); at::relu(x); }
+extern "C" const char* sought() { return "dnnl_sgemm"; }
+"""
+
+
+def test_a_library_names_what_it_takes_from_others(tmp_path: Path) -> None:
+    (tmp_path / "own.cpp").write_text(IMPORTS)
+    library = tmp_path / "own.so"
+    subprocess.run(["g++", "-shared", "-fPIC", "-O1", str(tmp_path / "own.cpp"), "-o", str(library)], check=True)
+    content = library.read_bytes()
+    taken, own = symbols(content)
+    assert {"sgemm", "vsExp"} <= taken - own and {"run", "cblas_copy_of_mine"} <= own - taken
+    assert entries(content) == {"sgemm", "vsExp", "at::cpu::addmm", "dnnl_sgemm"}
+    for broken in (b"", b"\x7fELF", content[:200], content[: len(content) // 2], b"\x7fELF\x02\x01" + b"\xff" * 4000):
+        found = symbols(broken)
+        assert found[0] <= taken and found[1] <= own
+
+
+LOOPS = {
+    "no loop": ("int f(int x) { return x; }", False),
+    "loop": ("int f(int x) { for (;;) x++; return x; }", True),
+    "named in a comment": ("// for a while\\nint f(int x) { return x; }", False),
+    "algorithm": ("float f(float* x) { return std::accumulate(x, x + 9, 0.f); }", True),
+    "threads": ("void f() { at::parallel_for(0, 9, 1, [&](int a, int b) { g(a, b); }); }", True),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_in_c_are_read(name: str) -> None:
+    text, due = LOOPS[name]
+    inline = f"from torch.utils.cpp_extension import load_inline\nload_inline('n', '{text}')"
+    written = f"SOURCE = '{text}'\nopen('a.c', 'w').write(SOURCE)"
+    for source in (inline, written):
+        assert rules.read(source, REFERENCE, "cpp", rules.SETS["default"]).loops is due
+    unread = "from torch.utils.cpp_extension import load_inline\nload_inline('n', made_up())"
+    assert rules.read(unread, REFERENCE, "cpp", rules.SETS["default"]).loops is None
+    assert rules.read("import torch", REFERENCE, "torch", rules.SETS["default"]).loops is None
+
+
+PAST = {
+    "at::cpu::addmm(b, x, w)": "at::cpu::addmm",
+    "at::native::softmax_cpu(x)": "at::native::softmax_cpu",
+    "at::redispatch::mm(k, x, w)": "at::redispatch::mm",
+    "at::_ops::mm::redispatch(k, x, w)": "at::_ops::mm::redispatch",
+    "sgemm_(&n)": "sgemm_",
+    'dlsym(0, "_ZN2at3cpu2mmERKNS_6TensorES3_")': "at::cpu::mm",
+    "at::_ops::mm::call(x, w)": None,
+    "at::mm(x, w)": None,
+    "at::cpu::empty({1})": None,
+    "at::cuda::getCurrentCUDAStream()": None,
+    "mine::cpu::mm(x, w)": None,
+}
+
+
+@pytest.mark.parametrize("call", PAST)
+def test_calls_past_the_dispatcher_are_leads_that_only_a_run_makes_count(call: str) -> None:
+    source = "from torch.utils.cpp_extension import load_inline\n"
+    source += f"load_inline('n', '''void f() {{ for (;;) {call}; }}''')"
+    leads = of("no_own_kernel", read(source))
+    assert [lead.weak for lead in leads] == ([True] if PAST[call] else [])
+    assert all(str(PAST[call]) in lead.reason and lead.line == 2 for lead in leads)
+
+
+def test_a_librarys_function_by_ctypes_is_a_lead() -> None:
+    (lead,) = of("no_own_kernel", read("import ctypes\nb = ctypes.CDLL('libmkl.so')\nb.cblas_sgemm(1)"))
+    assert lead.weak and lead.line == 3 and "cblas_sgemm" in lead.reason
+    assert of("no_own_kernel", read("import ctypes\nctypes.CDLL('./own.so').sgemm(1)")) == []

@@ -145,6 +145,9 @@ class Protocol(Record):
     score: Score
     rules: RuleSetName = "default"
     """What counts as a kernel; see `checks.rules`."""
+    imports: Literal["own", "reference"] = "own"
+    """`own`: a candidate's file stands alone; `reference`: what the problem's text imports at its top level is there
+    too, as in published runs, which had both texts in one namespace."""
 
     @model_validator(mode="after")
     def _large_inputs_have_a_tolerance(self) -> Protocol:
@@ -210,8 +213,9 @@ class Protocol(Record):
 
     @property
     def digest(self) -> str:
-        """Of all that decides a figure; `rules` decide who gets one, and stand beside it in records and headers."""
-        return digest(self.model_dump_json(exclude={"rules"}))
+        """Of all that decides a figure; `rules` and `imports` decide who gets one, and the rules stand beside it in
+        records and headers."""
+        return digest(self.model_dump_json(exclude={"rules", "imports"}))
 
     @property
     def judgement_digest(self) -> str:
@@ -269,6 +273,9 @@ class Limits(Record):
     build_seconds: float = 600.0
     load_seconds: float = 180.0
     call_seconds: float = 60.0
+    first_call_seconds: float = 300.0
+    """For the first call in each fresh process, in which compilers and autotuners work, as long as files they leave
+    show that: after `call_seconds` without any it is taken for a hang."""
     memory_gb: float | None = None
     """Memory of the machine that a CPU worker and all it has started may hold; None: half of it."""
     file_gb: float = 2.0

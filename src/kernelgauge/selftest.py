@@ -23,7 +23,7 @@ from kernelgauge.execution.local import LocalExecutor, Task
 from kernelgauge.schema import Candidate, Evaluation, Outcome, Record
 from kernelgauge.session import Session
 
-LIMITS = Limits(load_seconds=20, call_seconds=12, memory_gb=1.5, disk_gb=1.0)
+LIMITS = Limits(load_seconds=20, call_seconds=12, first_call_seconds=40, memory_gb=1.5, disk_gb=1.0)
 """Some specimens never answer, and some take all memory: they are waited for that long."""
 
 # Other users of the machine may spoil one timing, not three.
@@ -169,7 +169,7 @@ def _missing(specimen: Specimen, device: str) -> str:
     if needs and importlib.util.find_spec(needs) is None:
         return f"needs the module {needs}"
     backend = backend_named(specimen.backend)
-    return backend.missing(device) or ""
+    return backend.elsewhere(device) or backend.missing(device) or ""
 
 
 def _mistimed(specimen: Specimen, record: Evaluation) -> str:

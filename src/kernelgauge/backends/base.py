@@ -40,7 +40,7 @@ class Backend:
 
     name: str = ""
     devices: tuple[str, ...] = ()
-    """Where candidates can run: `cpu`, `cuda`."""
+    """Where kernels in this language are kernels, and are asked for: `cpu`, `cuda`."""
     compiles: bool = False
     """Whether there is a build worth caching."""
     builds_on_host: bool = False
@@ -50,11 +50,15 @@ class Backend:
     variables: tuple[tuple[str, str], ...] = field(default=())
     """Environment variables the candidate's process needs."""
 
-    def missing(self, device: str) -> str | None:
-        """Why this backend cannot run on `device` on this machine, in a sentence; None if it can."""
+    def elsewhere(self, device: str) -> str | None:
+        """Why nobody is asked for kernels in this language on `device`, in a sentence; None if that is its place."""
         if device not in self.devices:
             return f"backend {self.name} does not run on {device} (only on {', '.join(self.devices)})"
         return None
+
+    def missing(self, device: str) -> str | None:
+        """Why its candidates cannot be judged on `device` on this machine, in a sentence; None if they can."""
+        return self.elsewhere(device)
 
     def cannot_build(self) -> str | None:
         """Why this machine cannot even compile for this backend, in a sentence; None if it can."""

@@ -1,4 +1,7 @@
-"""Backend `cpp`: C++ with OpenMP through PyTorch's inline extension, and TorchInductor's C++."""
+"""Backend `cpp`: C++ with OpenMP through PyTorch's inline extension, and TorchInductor's C++.
+
+On a GPU such a file has no kernel, but it may call PyTorch's: it is a candidate there, and the rules judge it.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.loading import import_file
 from kernelgauge.backends.slim.routes import extension_routes, recipe
 from kernelgauge.backends.toolchain import compilers, torch_build
+from kernelgauge.hardware import missing_device
+from kernelgauge.kernels.toolkit import cuda_home
 from kernelgauge.schema import digest
 
 
@@ -34,7 +39,12 @@ class CppBackend(Backend):
     builds_on_host: bool = True
 
     def missing(self, device: str) -> str | None:
-        return super().missing(device) or self.cannot_build()
+        unknown = None if device == "cuda" else super().missing(device)
+        return unknown or self.cannot_build() or missing_device(device)
+
+    def environment(self, device: str, scratch: Path) -> dict[str, str]:
+        home = cuda_home()  # an extension may ask to be linked against CUDA
+        return {"CUDA_HOME": str(home)} if home and device != "cpu" else {}
 
     def cannot_build(self) -> str | None:
         if shutil.which("g++") is None:

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
+
+_lent: list[str] = []
+
+
+@contextlib.contextmanager
+def lending(statements: Sequence[str]) -> Iterator[None]:
+    """While open, files are imported into a namespace in which these import statements have run, if they can."""
+    _lent.extend(statements)
+    try:
+        yield
+    finally:
+        _lent.clear()
 
 
 def import_file(path: Path, name: str) -> ModuleType:
@@ -18,5 +32,8 @@ def import_file(path: Path, name: str) -> ModuleType:
         raise ImportError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    for statement in _lent:
+        with contextlib.suppress(Exception):  # the file itself says what it misses
+            exec(statement, vars(module))
     spec.loader.exec_module(module)
     return module

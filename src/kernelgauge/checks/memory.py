@@ -51,23 +51,67 @@ class Call:
         )
 
 
-def least_bytes(call: Call, precise: bool) -> int:
-    """What all processes together need at once to check a copy of the reference.
+@dataclass(frozen=True)
+class Floor:
+    """Bytes that all processes need at once to check a copy of the reference, by what they are for.
 
-    That is while the oracle computes the right outputs of the second trial: inputs three times (drawn, and one region
-    for each side); outputs twice for each side (its region, and the parent's copy of it); parameters and the outputs
-    of the last call in each worker; and the oracle's own.
+    That is while the oracle computes the right outputs of the second trial.
+    """
+
+    side: int
+    """Of the reference, and of a candidate like it once more: regions of inputs and outputs, parameters, and the
+    outputs of the last call."""
+    copies: int
+    """The inputs as drawn, and of each side's outputs a copy out of its reach."""
+    oracle: int
+    """Inputs, parameters and outputs of the oracle's own, in float64 where the protocol asks for it."""
+    expected: int
+    """The right outputs where they are compared, with the temporaries of that; without float64, none."""
+    contexts: int
+
+    @property
+    def whole(self) -> int:
+        return 2 * self.side + self.evaluators
+
+    @property
+    def evaluators(self) -> int:
+        """What neither reference nor candidate would take by themselves."""
+        return self.copies + self.oracle + self.expected + self.contexts
+
+    def told(self) -> str:
+        """The parts in GB, in words."""
+        parts = {
+            "the reference": self.side,
+            "a candidate like it": self.side,
+            "copies of inputs and outputs out of their reach": self.copies,
+            "the oracle" + (" in float64" if self.expected else ""): self.oracle,
+            "expected outputs": self.expected,
+            "CUDA contexts": self.contexts,
+        }
+        listed = ", ".join(f"{what} {in_gb(size):.1f}" for what, size in parts.items() if size)
+        return f"{listed}; of these, {in_gb(self.evaluators):.1f} GB are the evaluator's own"
+
+
+def least(call: Call, precise: bool) -> Floor:
+    """What it takes at the least.
 
     Args:
         precise: whether the oracle computes in float64, as it does where the protocol asks for it.
     """
-    sides = 3 * call.inputs + 4 * call.outputs + 2 * (call.parameters + call.outputs)
-    oracle = call.parameters + call.inputs
-    if precise:
-        # Parameters, a copy of the inputs, the outputs and the region they are copied to.
-        oracle = call.precise_parameters + call.precise_inputs + 2 * call.precise_outputs
-        oracle += 2 * _PRECISE * min(call.largest_output, _COMPARED)
-    return _PROCESSES * _CONTEXT + sides + oracle
+    return Floor(
+        side=call.inputs + 2 * call.outputs + call.parameters,
+        copies=call.inputs + 2 * call.outputs,
+        oracle=call.precise_parameters + call.precise_inputs + call.precise_outputs
+        if precise
+        else call.parameters + call.inputs,
+        expected=call.precise_outputs + 2 * _PRECISE * min(call.largest_output, _COMPARED) if precise else 0,
+        contexts=_PROCESSES * _CONTEXT,
+    )
+
+
+def least_bytes(call: Call, precise: bool) -> int:
+    """The same in one sum."""
+    return least(call, precise).whole
 
 
 def surplus(free: int, cap: int) -> int:

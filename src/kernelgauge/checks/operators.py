@@ -12,6 +12,11 @@ _MOVE = "copy copy_ clone contiguous _to_copy to _pin_memory"
 _NO_WORK = frozenset(f"{_MAKE} {_VIEW} {_MOVE}".split())
 
 
+def makes_or_moves(name: str) -> bool:
+    """Whether a C++ name that may go on with an overload's, such as `empty_memory_format`, does no such work."""
+    return any(name.startswith(f"{each}_") for each in _NO_WORK) or name in _NO_WORK
+
+
 def computes(name: str) -> bool:
     """Whether an operator such as `aten.mm.default` does work that a kernel of one's own could have done."""
     space, _, rest = name.partition(".")

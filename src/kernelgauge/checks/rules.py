@@ -56,6 +56,8 @@ class Read:
     """Whether kernels of its own could come about: it has means for them, or hides what it has."""
     declared: tuple[str, ...] = ()
     """Names of the GPU kernels in the C++ texts inside it."""
+    loops: bool | None = None
+    """Whether the C or C++ inside it has a loop; None where there is none, or not all can be read."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ class Seen:
     """What computed while such a place was under way."""
     alone: bool = False
     """Whether nothing else was running on the device, so that a share of the time says something."""
+    entered: tuple[str, ...] = ()
+    """Ways into libraries that its own libraries name and no watcher sees: what they take looks like its own time."""
     times_longer: float | None = None
     """Time of its kernels in the watched call over that of a timed call; None where nothing was timed."""
 
@@ -99,13 +103,14 @@ def read(source: str, reference: str, backend: str, rules: RuleSet) -> Read:
             *hidden,
         ]
         declared = tuple(sorted(kernels.declared(text, inside)))
+        loops = kernels.loops(text, inside)
     except Unreadable:
         return Read(makes_kernels=backend != "torch")
     except (RecursionError, MemoryError):
         deep = Lead("dynamic_code", 1, 1, "is nested too deeply to be read")
         return Read((deep,), makes_kernels=True)
     applying = (each for each in found if each.rule in rules.applies)
-    return Read(tuple(_ordered(applying)), makes or bool(hidden), declared)
+    return Read(tuple(_ordered(applying)), makes or bool(hidden), declared, loops)
 
 
 def _ordered(leads: Iterable[Lead]) -> list[Lead]:
@@ -201,6 +206,9 @@ def _by_the_run_alone(findings: Sequence[Finding], found: Read, seen: Seen, rule
             more.append(_of_run("no_own_kernel", True, reason, _without_own(found, seen)[1]))
         elif seen.owns is None:
             reason = "whether a kernel of its own ran cannot be told"
+            more.append(_of_run("no_own_kernel", False, reason, f"the watched call ran {_what(seen)}"))
+        elif seen.entered:
+            reason = f"its library calls {_listed(seen.entered)}, and how much is its own cannot be told"
             more.append(_of_run("no_own_kernel", False, reason, f"the watched call ran {_what(seen)}"))
         elif seen.times_longer is not None and seen.times_longer > _OTHER_CALL:
             reason = f"when watched, its kernels took {seen.times_longer:.1f} times as long as a timed call"

@@ -11,6 +11,8 @@ from kernelgauge.schema import Bound, Evaluation, Finding, Timing, why_weak
 
 _COLOURS = {"faster": "green", "tie": "yellow", "slower": "red", "unclear": "yellow", None: "green"}
 _LOG_LINES = 12
+# Seconds: shorter ones say nothing of a compiler.
+_LONG_FIRST_CALL = 1.0
 
 
 def headline(record: Evaluation) -> Text:
@@ -87,6 +89,8 @@ def show(record: Evaluation) -> None:
         table.add_row("weak problem", weak if record.counts else f"{weak}: not counted in scores")
     for finding in record.findings:
         table.add_row(finding.severity, finding_line(finding))
+    if record.first_call_s is not None and record.first_call_s >= _LONG_FIRST_CALL:
+        table.add_row("first call", f"{record.first_call_s:.3g} s, with what compiles or tunes in it")
     if record.gpu_memory:
         table.add_row("GPU memory", record.gpu_memory.line)
     missing = [name for name in WALLS if name not in record.isolation]

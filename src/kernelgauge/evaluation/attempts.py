@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 
+from kernelgauge.checks.stand_alone import explained
 from kernelgauge.errors import MachineError, without_locals
 from kernelgauge.evaluation.failures import Failure, WorkerKilled
 from kernelgauge.evaluation.job import LONGEST_LOG, Job
@@ -22,6 +23,7 @@ def recording(job: Job) -> Iterator[None]:
         with one_thread():
             yield
     except Failure as failure:
+        failure.reason = explained(failure.reason, job.problem.source, job.protocol.name)
         job.failure = without_locals(failure)
         job.log = "\n".join(part for part in (job.log, failure.log) if part)[-LONGEST_LOG:]
 

@@ -65,6 +65,7 @@ class _Order:
     device: str
     hidden: bool
     staging: Path
+    lent: tuple[str, ...]
 
 
 class Builder:
@@ -80,12 +81,14 @@ class Builder:
         self._builds = builds
         self._slot = slot
 
-    def build(self, candidate: Candidate, device: str, hidden: bool = False) -> Built:
+    def build(self, candidate: Candidate, device: str, hidden: bool = False, lent: tuple[str, ...] = ()) -> Built:
         """Compile a candidate into the cache by the first route that serves, or find it there.
 
         Args:
             device: what it is built for.
             hidden: build without that device, which others are timed on.
+            lent: import statements that its namespace begins with. They are no part of a build's name: what is built
+                without them is the same, or nothing.
 
         Raises:
             Failure: `build_failed` with the compiler's error, `load_failed` if the file itself is broken,
@@ -100,7 +103,7 @@ class Builder:
 
         def make(staging: Path) -> None:
             nonlocal log
-            log = self._by_first_that_serves(_Order(candidate, device, hidden, staging))
+            log = self._by_first_that_serves(_Order(candidate, device, hidden, staging, lent))
 
         folder, made = self._builds.build(build_key(candidate, backend), make)
         return Built(folder, made, log)
@@ -129,7 +132,11 @@ class Builder:
             step_back(process.pid)
         path = process.scratch / "candidate.py"
         path.write_text(order.candidate.source)
-        fields: dict[str, Any] = {"backend": order.candidate.backend, "hidden": order.hidden}
+        fields: dict[str, Any] = {
+            "backend": order.candidate.backend,
+            "hidden": order.hidden,
+            "lent": list(order.lent),
+        }
         limit = self._zygote.settings.limits.build_seconds
         try:
             claim = process.ask("build", limit, "loaded", path=str(path), build_dir=str(order.staging), **fields)

@@ -12,7 +12,11 @@ class WorkerEnded(Exception):
 
 
 class WorkerTimedOut(Exception):
-    """The worker did not answer in time and was killed."""
+    """The worker did not answer in time and was killed; `seconds` says which of two limits that was."""
+
+    def __init__(self, seconds: float | None = None):
+        super().__init__(seconds)
+        self.seconds = seconds
 
 
 class ChannelClosed(Exception):

@@ -77,7 +77,7 @@ def explain_end(stage: str, seconds: float, error: Exception, log: str) -> Failu
     if isinstance(error, ChannelClosed):
         return Failure(Outcome.RUNTIME_ERROR, f"{stage}: closed its channel to the parent")
     if isinstance(error, WorkerTimedOut):
-        return Failure(Outcome.TIMED_OUT, f"{stage}: no answer within {seconds:g} s")
+        return Failure(Outcome.TIMED_OUT, f"{stage}: no answer within {error.seconds or seconds:g} s")
     if isinstance(error, WorkerTooLarge):
         return Failure(Outcome.OUT_OF_MEMORY, f"{stage}: {error}")
     if isinstance(error, DiskFilled):

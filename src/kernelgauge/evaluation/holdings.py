@@ -37,8 +37,11 @@ class Holdings:
     def __init__(self, most_bytes: int, most_stored: int):
         self._most_bytes, self._most_stored = most_bytes, most_stored
         self._disk_seen = -math.inf
+        self._stored = 0
         self.lent_bytes = 0
         """The machine's memory that the worker has mapped and the parent owns: regions."""
+        self.wrote_at = -math.inf
+        """When it was last seen, on the monotonic clock, that files had come or gone: a compiler may be at work."""
 
     def look(self, carried_out: Callable[[bytes], int]) -> None:
         """Have counted what the worker holds; the disk not at every look.
@@ -53,6 +56,8 @@ class Holdings:
         if (found := carried_out(b"held %d" % limit)) > limit:
             raise WorkerTooLarge(found, limit)
         if time.monotonic() - self._disk_seen >= _DISK_SECONDS:
-            if carried_out(b"stored %d" % self._most_stored) > self._most_stored:
+            if (now := carried_out(b"stored %d" % self._most_stored)) > self._most_stored:
                 raise DiskFilled(self._most_stored)
             self._disk_seen = time.monotonic()
+            if now != self._stored:
+                self._stored, self.wrote_at = now, self._disk_seen

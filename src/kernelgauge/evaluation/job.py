@@ -6,10 +6,12 @@ import contextlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from kernelgauge.checks.rules import Read
+from kernelgauge.checks.stand_alone import lent
 from kernelgauge.config import Protocol
 from kernelgauge.evaluation.check import Checked
 from kernelgauge.evaluation.failures import Failure
@@ -58,6 +60,8 @@ class Job:
     read: Read = field(default_factory=Read)
     findings: tuple[Finding, ...] = ()
     ran: Ran | None = None
+    first_call_s: float | None = None
+    """Seconds of the longest first call of a process."""
     route: Literal["seed", "state_dict"] = "seed"
     not_varied: NotVaried | None = None
     trivial: tuple[str, ...] | None = None
@@ -84,7 +88,14 @@ class Job:
 
     @property
     def source(self) -> Source:
-        return Source(self.candidate.source, self.attribute, self.candidate.backend, self.build_dir)
+        return Source(self.candidate.source, self.attribute, self.candidate.backend, self.build_dir, self.lent)
+
+    @cached_property
+    def lent(self) -> tuple[str, ...]:
+        """Import statements of the reference's that the candidate's namespace begins with, by the protocol."""
+        if self.protocol.imports == "own":
+            return ()
+        return lent(self.candidate.source, self.problem.source)
 
     def record(self) -> Evaluation:
         """The record of a job that has gone through `prepare` and `time`."""
@@ -122,7 +133,8 @@ class Job:
             bound=None if failure else self.bound,
             gpu_memory=self.gpu_memory,
             elsewhere=candidate.elsewhere,
-            notes=tuple(self.notes),
+            notes=(*self.notes, *(f"the file relies on the reference's `{each}`" for each in self.lent)),
+            first_call_s=self.first_call_s,
             seconds=self.seconds,
             log=self.log,
         )

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from kernelgauge.checks.memory import in_gb, least_bytes, surplus
-from kernelgauge.config import Protocol
+from kernelgauge.checks.memory import Floor, in_gb, least, surplus
+from kernelgauge.config import Protocol, load_protocol
 from kernelgauge.errors import ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation import device_regions
 from kernelgauge.evaluation.bounds import Bounds
@@ -56,11 +56,15 @@ class MemoryFit:
 
     def needed(self, problem: Problem, protocol: Protocol, environment: Environment) -> int | None:
         """Bytes that judging a copy of the reference takes at the least; None where its shapes are not known."""
+        floor = self._floor(problem, protocol, environment)
+        return None if floor is None else floor.whole
+
+    def _floor(self, problem: Problem, protocol: Protocol, environment: Environment) -> Floor | None:
         try:
             call = self._bounds.call(problem, protocol.agreement.math, environment)
         except ProblemError:
             return None
-        return least_bytes(call, protocol.agreement.rule == "oracle")
+        return least(call, protocol.agreement.rule == "oracle")
 
     def check(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> None:
         """Refuse at once what cannot fit, or did not before; needs no device.
@@ -73,10 +77,11 @@ class MemoryFit:
         asked = _question(problem, protocol, device)
         if refused := self._refused.get(asked):
             raise ReferenceTooLarge(*refused)
-        needed, available = self.needed(problem, protocol, environment), self.available(device)
-        if needed is not None and available is not None and needed > available:
+        floor, available = self._floor(problem, protocol, environment), self.available(device)
+        if floor is not None and available is not None and floor.whole > available:
             there = self._there(device)
-            why = f"judging it takes at least {in_gb(needed):.1f} GB of GPU memory, and there are {there}"
+            why = f"judging it takes at least {in_gb(floor.whole):.1f} GB of GPU memory, and there are {there}"
+            why += f": {floor.told()}"
             raise self._refusal(problem, protocol, device, environment, why)
 
     def explained(
@@ -85,6 +90,8 @@ class MemoryFit:
         """The refusal of a problem that was found out by trying not to fit; `check` knows of it from now on."""
         told = str(error).removeprefix(f"problem {problem.key}: ").removesuffix(_HINT)
         why = f"judging it takes more GPU memory than the {self._there(device)} there are ({told})"
+        if (floor := self._floor(problem, protocol, environment)) is not None:
+            why += f"; without intermediate results it is {in_gb(floor.whole):.1f} GB: {floor.told()}"
         return self._refusal(problem, protocol, device, environment, why)
 
     def remember(self, problem: Problem, protocol: Protocol, device: str, refusal: ReferenceTooLarge) -> None:
@@ -139,7 +146,10 @@ class MemoryFit:
         fitting = self._largest_that_fits(problem, protocol, device, environment)
         advice = "make its inputs smaller, or judge it on a GPU with more memory"
         if fitting is not None:
-            advice = f"the largest of its sizes that fits is {fitting}: --sizes {fitting}"
+            larger = "judge it on a GPU with more memory, or smaller"
+            advice = f"{larger}: the largest of its sizes that fits is {fitting}: --sizes {fitting}"
+        if needed is not None and (inexact := self._without_oracle(problem, protocol, environment)) is not None:
+            advice += f"; --protocol v0.1, which keeps no float64 oracle, takes at least {in_gb(inexact):.1f} GB"
         refusal = ReferenceTooLarge(
             f"problem {problem.key} {problem.name} at sizes {problem.sizes} does not fit: {why}; {advice}",
             None if needed is None else in_gb(needed),
@@ -147,6 +157,12 @@ class MemoryFit:
         )
         self.remember(problem, protocol, device, refusal)
         return refusal
+
+    def _without_oracle(self, problem: Problem, protocol: Protocol, environment: Environment) -> int | None:
+        """Bytes at the least under a protocol without an oracle, where this one has it."""
+        if protocol.agreement.rule != "oracle":
+            return None
+        return self.needed(problem, load_protocol("v0.1"), environment)
 
     def _largest_that_fits(
         self, problem: Problem, protocol: Protocol, device: str, environment: Environment

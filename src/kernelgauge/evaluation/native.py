@@ -6,6 +6,7 @@ import ctypes
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import BuiltinFunctionType
 from typing import Any
 
@@ -30,7 +31,10 @@ _known: dict[int, str] = {}
 
 def library_of(function: BuiltinFunctionType) -> str:
     """Path of the shared object that has the machine code of a function; empty if it cannot be told."""
-    code = _code_of(function)
+    return _library_at(_code_of(function))
+
+
+def _library_at(code: int) -> str:
     if code not in _known:
         found = _Address()
         there = _dladdr(code, ctypes.byref(found)) and found.file
@@ -38,16 +42,20 @@ def library_of(function: BuiltinFunctionType) -> str:
     return _known[code]
 
 
-def count_ctypes(roots: tuple[str, ...], called: Callable[[str, float], None]) -> None:
-    """From now on tell, by name and seconds, of calls of functions that ctypes loads out of libraries below `roots`.
+def count_ctypes(
+    roots: tuple[str, ...], called: Callable[[str, float], None], foreign: Callable[[str, float], None]
+) -> None:
+    """From now on tell, by name and seconds, of calls of functions that ctypes loads.
+
+    Args:
+        called: is told of those out of libraries below `roots`.
+        foreign: is told of all others, as `library:function`.
 
     ctypes' functions are no builtins, so that Python's own profiler does not see them.
     """
-    original = ctypes.CDLL.__getitem__
 
     def item(library: Any, name: Any) -> Any:
-        if not os.path.realpath(str(library._name)).startswith(roots):
-            return original(library, name)
+        own = os.path.realpath(str(library._name)).startswith(roots)
         plain: Any = library._FuncPtr
 
         class Counted(plain):  # type: ignore[misc]
@@ -58,8 +66,11 @@ def count_ctypes(roots: tuple[str, ...], called: Callable[[str, float], None]) -
                 try:
                     return super().__call__(*given)
                 finally:
-                    called(str(name), time.perf_counter() - started)
+                    tell(told, time.perf_counter() - started)
 
-        return Counted((name, library))
+        function = Counted((name, library))
+        place = _library_at(ctypes.cast(function, ctypes.c_void_p).value or 0)
+        tell, told = (called, str(name)) if own else (foreign, f"{Path(place).name}:{name}")
+        return function
 
     ctypes.CDLL.__getitem__ = item  # type: ignore[method-assign]

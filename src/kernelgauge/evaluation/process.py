@@ -142,15 +142,17 @@ class WorkerProcess:
         except OSError:
             raise self._gone() from None
 
-    def receive_raw(self, seconds: float, spin: bool = False) -> bytes:
+    def receive_raw(self, seconds: float, spin: bool = False, idle: float | None = None) -> bytes:
         """The next message as bytes, read but not looked at, so that parsing stays outside a timed bracket.
 
         Args:
             spin: look again and again for a while before sleeping: being woken takes as long as a short kernel.
+            idle: the limit while it leaves no files; None: `seconds`.
         """
-        if not (spin and _spin_until_readable(self._channel)) and not self._await_message(seconds):
+        there = spin and _spin_until_readable(self._channel)
+        if not there and (passed := self._passed_without_message(seconds, seconds if idle is None else idle)):
             self.kill()
-            raise WorkerTimedOut
+            raise WorkerTimedOut(passed)
         try:
             raw = self._channel.recv(LARGEST_MESSAGE)
         except ConnectionResetError:
@@ -159,14 +161,17 @@ class WorkerProcess:
             raise self._gone()
         return raw
 
-    def _await_message(self, seconds: float) -> bool:
-        """Whether there is something to read within that time; meanwhile what the worker holds is watched."""
-        deadline = time.monotonic() + seconds
-        while not is_readable(self._channel.fileno(), max(0.0, min(_LOOK_SECONDS, deadline - time.monotonic()))):
+    def _passed_without_message(self, seconds: float, idle: float) -> float | None:
+        """Which limit has passed before there was something to read; meanwhile what the worker holds is watched."""
+        began = time.monotonic()
+        while True:
+            quiet = max(began, self.holdings.wrote_at) + idle
+            deadline = min(began + seconds, quiet)
+            if is_readable(self._channel.fileno(), max(0.0, min(_LOOK_SECONDS, deadline - time.monotonic()))):
+                return None
             if time.monotonic() >= deadline:
-                return False
+                return idle if quiet < began + seconds else seconds
             self._look_at_holdings()
-        return True
 
     def _look_at_holdings(self) -> None:
         """End a worker that holds more than it may; nothing where it has no limits."""

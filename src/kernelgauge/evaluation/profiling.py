@@ -154,7 +154,7 @@ class Profiler:
         reference.rest()
         if side is not reference.side:
             reference.side.process.freeze()
-        limit = _CALLS * self.zygote.settings.limits.call_seconds
+        limit = side.limit_of(_CALLS)
         claim = side.ask("profile", limit, "done", named=named)
         try:
             return _Claimed.model_validate(claim.data)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,11 +17,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from kernelgauge.checks import rules
 from kernelgauge.checks.kernel_origin import origins
+from kernelgauge.checks.library_entries import entered, entries, of_pytorch
 from kernelgauge.checks.operators import computes
 from kernelgauge.checks.rules import Seen
 from kernelgauge.config import MathMode
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ReferenceTooLarge
-from kernelgauge.evaluation.build_files import files_of
+from kernelgauge.evaluation.build_files import content_of, files_of
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.launcher import Zygote, worker_device
@@ -51,6 +52,7 @@ class _Claimed(BaseModel):
     model_config = ConfigDict(extra="forbid")
     own: list[_Row] = Field(max_length=100)
     operators: list[_Row] = Field(max_length=100)
+    foreign: list[_Row] = Field(max_length=100)
     kernels: list[_Row] | None = Field(max_length=100)
     reached: dict[int, Literal["load", "forward"]]
     inside: dict[int, list[Annotated[str, Field(max_length=600)]]]
@@ -166,7 +168,7 @@ class Rules:
         side.attach(reference.master.size, reference.expected)
         reference.draw("own")
         side.stage(reference.arguments, reference.master, reference.call_seed)
-        limit = _CALLS * self._zygote.settings.limits.call_seconds
+        limit = side.limit_of(_CALLS)
         # Nobody should know which call is watched.
         claim = side.ask("observe", limit, "done", warmups=1 + secrets.randbelow(_WARMUPS))
         try:
@@ -182,7 +184,11 @@ Places = Sequence[tuple[int, int]]
 
 
 def _seen_on_cpu(claimed: _Claimed, job: Job, side: WatchedSide, places: Places) -> Seen:
-    """On a CPU: functions of libraries that the candidate has built, which the kernel says are mapped there."""
+    """On a CPU: functions of libraries that the candidate has built, which the kernel says are mapped there.
+
+    A function of its own that enters PyTorch's kernels past the dispatcher is no kernel of its own, nor is one
+    without a loop beside a library that computes.
+    """
     works = [row for row in claimed.operators if computes(row[0])]
     mapped = side.process.libraries()
     folders = [side.process.scratch, side.process.given]
@@ -193,7 +199,23 @@ def _seen_on_cpu(claimed: _Claimed, job: Job, side: WatchedSide, places: Places)
         owns = True
     elif any(Path(path).name.startswith(_UNSEEN) and not path.startswith(roots) for path in mapped):
         owns = None
-    return _seen(claimed, claimed.own if owns else [], works, owns, places)
+    ways = _ways((path for path in mapped if path.startswith(roots)), claimed)
+    computed = bool(works or ways) and not side.interpreted
+    if owns and (any(map(of_pytorch, ways)) or (computed and job.read.loops is False)):
+        owns = False
+    works += [(name, 1, 0.0) for name in ways]
+    seen = _seen(claimed, claimed.own if owns else [], works, owns, places)
+    if ways:  # its own time has theirs in it
+        seen = replace(seen, ran=seen.ran.model_copy(update={"own_share": None}))
+    return replace(seen, entered=tuple(ways))
+
+
+def _ways(own: Iterable[str], claimed: _Claimed) -> list[str]:
+    """The ways into libraries that its own libraries name, and those that it has gone by ctypes; PyTorch's first."""
+    found = {name for path in own for name in entries(content_of(Path(path)))}
+    called = (row[0].rpartition(":") for row in claimed.foreign)
+    found |= {name for library, _, symbol in called if (name := entered(symbol, library))}
+    return sorted(found, key=lambda name: (not of_pytorch(name), name))[:_KEPT]
 
 
 def _seen_on_gpu(claimed: _Claimed, job: Job, side: WatchedSide, places: Places) -> Seen:

@@ -43,6 +43,8 @@ class Source:
     attribute: str
     backend: str
     build_dir: Path | None = None
+    lent: tuple[str, ...] = ()
+    """Import statements that its namespace begins with; see `checks.stand_alone`."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,8 @@ class Side:
         self._trusted = trusted
         self.limits = zygote.settings.limits
         self.process: WorkerProcess
+        self.first_call_s: float | None = None
+        """What the first call has taken, with whatever compiled and tuned in it; None before it has ended."""
         self.staging = Staging(device, trusted)
         self._seed = 0
 
@@ -116,6 +120,7 @@ class Side:
             backend=self._source.backend,
             build_dir=str(build_dir) if build_dir else None,
             attribute=self._source.attribute,
+            lent=list(self._source.lent),
         )
         self.ask(
             "construct",
@@ -223,6 +228,12 @@ class Side:
         self.ask("trim", self.limits.call_seconds, "staged")
         self.staging.let_go()
 
+    def limit_of(self, calls: float) -> float:
+        """Seconds that so many calls may take together; the first in its process may take longer."""
+        limits = self.limits
+        more = 0.0 if self.first_call_s is not None else max(0.0, limits.first_call_seconds - limits.call_seconds)
+        return limits.call_seconds * calls + more
+
     def call(self, timer: str = "host_time", look: bool = False) -> Call:
         """Run forward once on the staged inputs; the clock is the parent's.
 
@@ -235,14 +246,14 @@ class Side:
         Raises:
             Failure: the call went wrong; shapes and values are not looked at here.
         """
-        process = self.process
+        process, limit = self.process, self.limit_of(1)
         spin = self._device != "cpu"
         look = look and self.looks
         try:
             start = time.perf_counter_ns()
             process.tell("forward", timer=timer, seed=self._seed)
             process.thaw()
-            first = process.receive_raw(self.limits.call_seconds, spin)
+            first = process.receive_raw(limit, spin, idle=self.limits.call_seconds)
             computed = time.perf_counter_ns()
             if look:
                 computed = self._stopped_at()
@@ -264,6 +275,8 @@ class Side:
             claim = process.parse(second, "done")
         except WORKER_FAILURES as error:
             raise explain_end("forward", self.limits.call_seconds, error, process.log()) from error
+        if self.first_call_s is None:
+            self.first_call_s = (computed - start) / 1e9
         if claim.event == "failed":
             raise claimed_failure("forward", claim)
         if claim.forward_ns > (computed - start) * _CLOCKS_AGREE:
@@ -305,7 +318,7 @@ class Side:
         Raises:
             Failure: a call went wrong, or what came up are no times.
         """
-        limit = self.limits.call_seconds + _SAMPLE_SHARE * self.limits.call_seconds * (warmups + count)
+        limit = self.limit_of(1 + _SAMPLE_SHARE * (warmups + count))
         order = {"timer": timer, "warmups": warmups, "count": count, "seed": self._seed}
         claim = self.ask("samples", limit, "done", **order)
         said = claim.data.get("samples_ms")

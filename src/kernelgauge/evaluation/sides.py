@@ -95,6 +95,8 @@ class Sides:
             if isinstance(error, Failure) and error.outcome is Outcome.OUT_OF_MEMORY and job.memory_use:
                 job.memory_use.end(candidate)
             job.notes = list(dict.fromkeys([*job.notes, *reference.notes]))
+            if candidate.first_call_s is not None:
+                job.first_call_s = max(job.first_call_s or 0.0, round(candidate.first_call_s, 3))
             if hasattr(candidate, "process"):
                 job.walls = candidate.process.walls
                 job.log = (job.log + candidate.process.log())[-LONGEST_LOG:]

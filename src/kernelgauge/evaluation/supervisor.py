@@ -221,7 +221,7 @@ class Supervisor:
     def _build(self, job: Job, hidden: bool = False) -> None:
         with job.stage("build"):
             try:
-                built = self._builder.build(job.candidate, job.device, hidden)
+                built = self._builder.build(job.candidate, job.device, hidden, job.lent)
             except Failure as failure:
                 job.walls = failure.walls
                 raise

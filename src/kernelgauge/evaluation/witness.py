@@ -112,7 +112,7 @@ class Witness:
         self._stage, self._counting = "load", False
         self._reached: dict[int, str] = {}
         self._inside: dict[int, Rows] = defaultdict(Rows)
-        self._own, self._operators = Rows(), Rows()
+        self._own, self._operators, self._foreign = Rows(), Rows(), Rows()
         self._calls = _Calls()
         self._frames = 0
         self.keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, "CPU" if device == "cpu" else "CUDA"))
@@ -122,7 +122,7 @@ class Witness:
         """Watch the file at `path`, about to be imported; libraries in its build and its scratch are its own."""
         self._path = path
         self._roots = tuple(os.path.realpath(root) + os.sep for root in (".", build_dir) if root)
-        count_ctypes(self._roots, self._from_ctypes)
+        count_ctypes(self._roots, self._from_ctypes, self._by_ctypes)
         if self._at:  # every Python function pays for being traced
             threading.settrace(self._trace)
             sys.settrace(self._trace)
@@ -155,6 +155,7 @@ class Witness:
         return {
             "own": self._own.largest(),
             "operators": self._operators.largest(),
+            "foreign": self._foreign.largest(),
             "kernels": launched.largest() if kernels else None,
             "reached": {str(index): stage for index, stage in self._reached.items()},
             "inside": {str(index): [row[0] for row in rows.largest()[:8]] for index, rows in self._inside.items()},
@@ -222,6 +223,10 @@ class Witness:
     def _from_ctypes(self, name: str, seconds: float) -> None:
         if self._counting:
             self._own.add(name, seconds)
+
+    def _by_ctypes(self, name: str, seconds: float) -> None:
+        if self._counting:
+            self._foreign.add(name, seconds)
 
     @contextlib.contextmanager
     def _call(self, name: str) -> Iterator[Callable[[], float]]:

@@ -23,6 +23,7 @@ from typing import Any
 import torch
 
 from kernelgauge.backends.hidden_device import hidden_device
+from kernelgauge.backends.loading import lending
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import MathMode
 from kernelgauge.evaluation.arguments import decode
@@ -105,19 +106,20 @@ class Bench:
         self._spin = torch.zeros(1 << 17)
         self._timers: dict[str, Timer] = {}
 
-    def load(self, path: str, backend: str, build_dir: str | None, attribute: str) -> dict[str, Any]:
+    def load(self, path: str, backend: str, build_dir: str | None, attribute: str, lent: list[str]) -> dict[str, Any]:
         if build_dir is not None and (Path(build_dir) / "inductor").is_dir():
             # TorchInductor locks files in its cache even to read it: a copy, so that the build stays as it is.
             shutil.copytree(Path(build_dir) / "inductor", os.environ["TORCHINDUCTOR_CACHE_DIR"], symlinks=True)
         if self.witness:
             self.witness.follow(path, build_dir)
-        self.module = backend_named(backend).load(Path(path), Path(build_dir) if build_dir else None)
+        with lending(lent):
+            self.module = backend_named(backend).load(Path(path), Path(build_dir) if build_dir else None)
         if not isinstance(getattr(self.module, attribute, None), type):
             raise AttributeError(f"the file defines no class {attribute}")
         return {"event": "loaded"}
 
-    def build(self, path: str, backend: str, build_dir: str, hidden: bool) -> dict[str, Any]:
-        with hidden_device() if hidden else contextlib.nullcontext():
+    def build(self, path: str, backend: str, build_dir: str, hidden: bool, lent: list[str]) -> dict[str, Any]:
+        with hidden_device() if hidden else contextlib.nullcontext(), lending(lent):
             backend_named(backend).build(Path(path), Path(build_dir))
         return {"event": "loaded"}
 

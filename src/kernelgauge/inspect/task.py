@@ -159,7 +159,8 @@ def benchmark(
         gpu_name=gpu_name,
         templates=Path(templates) if templates else None,
     )
-    if reason := backend_named(asked.backend).missing(where):
+    language = backend_named(asked.backend)
+    if reason := language.elsewhere(where) or language.missing(where):
         raise BackendMissing(reason)
     chosen = [setting.problem(name) for name in named(splits, suite, problems)[:limit]]
     if not chosen:

@@ -103,6 +103,7 @@ EVALUATIONS = (
     _column("elsewhere_hardware", "text", "where they did", "elsewhere.hardware"),
     _column("elsewhere_source", "text", "where candidate and verdict are from", "elsewhere.source"),
     _column("label", "text", "what people hold it for: honest, cheat, unknown", "elsewhere.label"),
+    _column("first_call_s", "number", "seconds of the first call of a process, compiling and tuning included"),
     _column("protocol", "text", "rules of the judgement"),
     _column("protocol_digest", "text", "figures are comparable where it agrees"),
     _column("math", "text", "arithmetic of both sides"),

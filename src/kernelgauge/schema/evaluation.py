@@ -180,6 +180,9 @@ class Evaluation(Record):
     elsewhere: Elsewhere | None = None
     """What others had said of the candidate when it was judged; it decides nothing."""
     notes: tuple[str, ...] = ()
+    first_call_s: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Seconds of the candidate's first call in a fresh process, the longest of these: what compiles or tunes when it
+    is first called is in it, and in no time. None where no call came back."""
     seconds: dict[str, float] = Field(default_factory=dict)
     """Where the evaluation's own time went, by stage."""
     log: str = ""
@@ -296,6 +299,7 @@ class Evaluation(Record):
             "isolation": list(self.isolation),
             "elsewhere": self.elsewhere.model_dump(mode="json") if self.elsewhere else None,
             "notes": list(self.notes),
+            "first_call_s": self.first_call_s,
             "seconds": self.seconds,
             "log": self.log,
             "candidate_digest": self.candidate_digest,

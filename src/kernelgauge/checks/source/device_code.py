@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kernelgauge.checks.library_entries import entry, past_dispatcher
 from kernelgauge.checks.source.macros import preprocessed
 from kernelgauge.checks.source.tokens import Token
 
-_LOOPS = {"for", "while", "parallel_for", "transform", "for_each", "vectorized_loop"}
+_LOOPS = {"for", "while", "do", "goto", "parallel_for", "parallel_reduce", "transform", "for_each", "vectorized_loop"}
+_LOOPS |= {"accumulate", "reduce", "transform_reduce", "inner_product", "partial_sum", "inclusive_scan", "generate"}
+_LOOPS |= {"exclusive_scan", "sort", "nth_element", "max_element", "min_element", "valarray", "Eigen", "reduce_all"}
+_LOOPS |= {"map", "map2", "map3", "map4", "map_reduce_all", "map2_reduce_all", "cpu_kernel", "cpu_kernel_vec"}
 _LAUNCHES = {"<<<", "cudaLaunchKernel", "cudaLaunchKernelEx", "cudaLaunchCooperativeKernel", "cuLaunchKernel"}
 _LAUNCHES |= {"cuLaunchKernelEx", "cudaLaunchKernelExC", "hipLaunchKernelGGL"}
 _LIBRARIES = ("cublas", "cudnn", "cusparse", "cufft", "cusolver", "cutensor", "cblas_", "mkl_", "dnnl_", "nccl")
@@ -37,6 +41,8 @@ class DeviceCode:
     loops: bool
     library_calls: tuple[Token, ...]
     """Calls of PyTorch's operators and NVIDIA's or Intel's libraries."""
+    past: tuple[tuple[Token, str], ...]
+    """Names of PyTorch's own functions that compute and are not called through its dispatcher, and of a BLAS."""
     fallbacks: tuple[tuple[Token, Token], ...]
     """A `catch`, and the library call in its block."""
 
@@ -51,6 +57,7 @@ def device_code(source: str) -> DeviceCode:
         launches=bool(words & _LAUNCHES),
         loops=bool(words & _LOOPS),
         library_calls=tuple(calls.values()),
+        past=tuple(_past(code)),
         fallbacks=tuple(_fallbacks(code, calls)),
     )
 
@@ -76,7 +83,7 @@ def _library_calls(code: Sequence[Token]) -> Iterator[tuple[int, Token]]:
         if token.kind != "identifier" or code[place + 1].text not in ("(", "<"):
             continue
         before = code[place - 1].text if place else ""
-        if token.text.startswith(_LIBRARIES):
+        if token.text.startswith(_LIBRARIES) or entry(token.text):
             yield place, token
         elif before == "::":
             first = _qualifier(code, place)
@@ -84,6 +91,18 @@ def _library_calls(code: Sequence[Token]) -> Iterator[tuple[int, Token]]:
                 yield place, token
         elif token.text in METHODS and (before in (".", "->") or opened):
             yield place, token
+
+
+def _past(code: Sequence[Token]) -> Iterator[tuple[Token, str]]:
+    """`at::cpu::mm(`, `at::_ops::mm::redispatch(`, `sgemm_(`; for `dlsym` as a text."""
+    for place, token in enumerate(code[:-1]):
+        if token.kind == "string":
+            if name := entry(token.text.strip('"')):
+                yield token, name
+        elif token.kind == "identifier" and code[place + 1].text in ("(", "<"):
+            parts = _qualified(code, place)
+            if past_dispatcher(parts) or (len(parts) == 1 and entry(token.text)):
+                yield token, "::".join(parts)
 
 
 def _opened(code: Sequence[Token]) -> bool:
@@ -97,9 +116,16 @@ def _opened(code: Sequence[Token]) -> bool:
 
 def _qualifier(code: Sequence[Token], place: int) -> str:
     """The first name of `a::b::c`, where `place` is that of `c`."""
+    return _qualified(code, place)[0]
+
+
+def _qualified(code: Sequence[Token], place: int) -> list[str]:
+    """The names of `a::b::c`, where `place` is that of `c`."""
+    names = [code[place].text]
     while place >= 2 and code[place - 1].text == "::" and code[place - 2].kind == "identifier":
         place -= 2
-    return code[place].text
+        names.insert(0, code[place].text)
+    return names
 
 
 def _fallbacks(code: Sequence[Token], calls: dict[int, Token]) -> Iterator[tuple[Token, Token]]:

@@ -6,10 +6,12 @@ Whether one ran is for a run to say; a text that makes none is named.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelgauge.checks.kernel_origin import CUTE_PREFIX
+from kernelgauge.checks.library_entries import entry
 from kernelgauge.checks.source.device_code import DeviceCode, device_code
 from kernelgauge.checks.source.lead import Lead
 from kernelgauge.checks.source.python import PythonSource
@@ -21,6 +23,8 @@ from kernelgauge.schema import KernelRule
 
 RULE: KernelRule = "no_own_kernel"
 _SOURCES = {"cpp_sources", "cuda_sources"}
+# A text that could be C, wherever it goes: to a file, to a compiler of the candidate's own choice.
+_C = re.compile(r"[;{][^\0]*[;}]")
 _COMPILERS = ("load_inline", "cuda_kernel", "RawKernel", "RawModule", "_compile_kernel", "SourceModule")
 # Modules that compile or load kernels of a candidate's own while it runs.
 MAKERS = (
@@ -43,6 +47,9 @@ _EMBEDDED = {
     "tilelang": ("TileLang", "tilelang", (".prim_func", ".jit", ".Kernel")),
     "cute": ("CuTe", "cutlass", (".kernel",)),
 }
+
+
+_HIDDEN = "a library's way to compute that is not seen as an operator"
 
 
 @dataclass(frozen=True)
@@ -70,15 +77,42 @@ def embedded(source: PythonSource) -> list[Embedded]:
     """The C++ and CUDA texts that are given to a compiler, a megabyte of them at most."""
     found: dict[str, Embedded] = {}
     left = LONGEST
-    for call, scope in source.calls():
-        given = [each.value for each in call.keywords if each.arg in _SOURCES]
-        if any(path.rpartition(".")[2] in _COMPILERS for path in source.names.paths(call.func, scope)):
-            given += call.args
+    for given, scope in _given(source):
         for node, text in _texts(source, given, scope):
             left -= len(text) if text not in found else 0
             if text not in found and left > 0:
                 found[text] = Embedded(node, device_code(text))
     return list(found.values())
+
+
+def _given(source: PythonSource) -> Iterator[tuple[list[ast.expr], Scope]]:
+    """What is given to a compiler as its sources, call by call."""
+    for call, scope in source.calls():
+        given = [each.value for each in call.keywords if each.arg in _SOURCES]
+        if any(path.rpartition(".")[2] in _COMPILERS for path in source.names.paths(call.func, scope)):
+            given += call.args
+        yield given, scope
+
+
+def loops(source: PythonSource, texts: list[Embedded]) -> bool | None:
+    """Whether any C or C++ in the text has a loop; None where there is none, or not all that is compiled can be read.
+
+    Args:
+        texts: as `embedded` gives them.
+    """
+    written = [node.value for node, _ in source.reading.expressions if isinstance(node, ast.Constant)]
+    others = [text for text in written if isinstance(text, str) and _C.search(text)]
+    if any(each.code.loops for each in texts) or any(device_code(text[:LONGEST]).loops for text in others):
+        return True
+    unread = any(not _is_read(source, node, scope) for given, scope in _given(source) for node in given)
+    return None if unread or not (texts or others) else False
+
+
+def _is_read(source: PythonSource, node: ast.expr, scope: Scope) -> bool:
+    inside = [value for value in source.names.values(node, scope) if isinstance(value, Container)]
+    if inside:
+        return all(_is_read(source, part, value.scope) for value in inside for part in value.parts)
+    return bool(source.names.constants(node, scope))
 
 
 def _texts(source: PythonSource, given: list[ast.expr], scope: Scope) -> Iterator[tuple[ast.expr, str]]:
@@ -129,6 +163,7 @@ def _as_text(source: PythonSource) -> set[str]:
 
 def leads(source: PythonSource, backend: str, texts: list[Embedded]) -> Iterator[Lead]:
     """What says that the candidate, written for `backend`, makes no kernel; `texts` as `embedded` gives them."""
+    yield from _past_the_watch(source, texts)
     if backend in _EMBEDDED:
         yield from _without_kernel(source, *_EMBEDDED[backend])
     elif backend in ("cuda", "thunderkittens") and texts:
@@ -138,6 +173,17 @@ def leads(source: PythonSource, backend: str, texts: list[Embedded]) -> Iterator
             for token in each.code.library_calls[:1]:
                 reason = f"the C++ has no loop of its own and calls {token.text}"
                 yield source.lead(RULE, each.at(token), reason)
+
+
+def _past_the_watch(source: PythonSource, texts: list[Embedded]) -> Iterator[Lead]:
+    """What computes where no watcher of operators sees it: a run, or the library it has built, says if it does."""
+    for each in texts:
+        for token, entered in each.code.past:
+            yield source.lead(RULE, each.at(token), f"the C++ names {entered}, {_HIDDEN}", weak=True)
+    for node, _ in source.reading.expressions:
+        said = node.attr if isinstance(node, ast.Attribute) else getattr(node, "value", None)
+        if isinstance(node, ast.Attribute | ast.Constant) and isinstance(said, str) and (name := entry(said)):
+            yield source.lead(RULE, node, f"names {name}, {_HIDDEN}", weak=True)
 
 
 def _without_kernel(source: PythonSource, language: str, module: str, makes: tuple[str, ...]) -> Iterator[Lead]:

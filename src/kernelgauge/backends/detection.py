@@ -1,0 +1,140 @@
+"""Which kernel language a source text was written for, from what it imports, calls and hands to compilers.
+
+The text decides how a candidate is built, nothing else: a wrong guess costs a build or a refusal, never a verdict.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+
+from kernelgauge.syntax import parse
+
+RAW = "kernelgauge.kernels"
+_EXTENSION = "cpp_extension"
+# Languages embedded in Python by what a candidate imports. Triton comes after CUDA: the one needs a build.
+_EMBEDDED = {"tilelang": "tilelang", "cutlass": "cute"}
+_KITTENS = "kittens.cuh"
+# What turns a text into a kernel without PyTorch's extensions: CuPy, PyCUDA, PyTorch's and CUDA's own NVRTC.
+_COMPILERS = {"RawKernel", "RawModule", "SourceModule", "_compile_kernel", "nvrtcCompileProgram", "ElementwiseKernel"}
+_KERNEL = re.compile(r"\b__global__\b")
+_LAUNCHES_ON_A_GPU = re.compile(
+    r"<<<|\bcu(?:da)?LaunchKernel|^[ \t]*#[ \t]*include[ \t]*[<\"](?:ATen/cuda|c10/cuda|torch/csrc/cuda|cuda|cudnn"
+    r"|cublas|cusparse|cusolver|cufft|cutensor|nccl|cutlass|cute/|cub/|thrust/|mma\.h)",
+    re.MULTILINE,
+)
+_SOURCES = ("cpp_sources", "cuda_sources")
+_CUDA_FILE = re.compile(r"[^\n]*\.cuh?")
+_CPP_FILE = re.compile(r"[^\n]*\.(?:cpp|cc|cxx|c)")
+
+
+@dataclass
+class _Facts:
+    """What the syntax tree of a text holds."""
+
+    modules: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)
+    """Last parts of the names that are used, by what they were imported as."""
+    given: set[str] = field(default_factory=set)
+    """Names of arguments that are given something."""
+    texts: list[str] = field(default_factory=list)
+    positional_cuda: bool = False
+    """Whether `load_inline` is given CUDA sources by their place."""
+    with_cuda: bool = False
+    """Whether an extension is linked against CUDA wherever it is built."""
+
+
+def detect(source: str) -> str:
+    """The short name of the backend a source text was written for; `torch` if nothing says otherwise."""
+    try:
+        found = _facts(parse(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return "torch"
+    if language := next((name for module, name in _EMBEDDED.items() if module in found.modules), None):
+        return language
+    if _is_cuda(found, source):
+        return "thunderkittens" if any(_KITTENS in text for text in found.texts) else "cuda"
+    if "triton" in found.modules:
+        return "triton"
+    return "cpp" if _is_cpp(found, source) else "torch"
+
+
+def _is_cuda(found: _Facts, source: str) -> bool:
+    if (
+        RAW in found.modules
+        or found.positional_cuda
+        or "cuda_sources" in found.given
+        or "CUDAExtension" in found.used
+    ):
+        return True
+    kernel = any(map(_KERNEL.search, found.texts))
+    if _EXTENSION not in source:
+        return kernel and (bool(found.used & _COMPILERS) or "nvcc" in source)
+    files = "load" in found.used and any(map(_CUDA_FILE.fullmatch, found.texts))
+    # C++ that includes CUDA's headers or launches is for a GPU, whether nvcc compiles it or g++.
+    return files or kernel or found.with_cuda or any(map(_LAUNCHES_ON_A_GPU.search, found.texts))
+
+
+def _is_cpp(found: _Facts, source: str) -> bool:
+    if "cpp_sources" in found.given or found.used & {"load_inline", "cpp_pybinding", "CppExtension"}:
+        return True
+    return _EXTENSION in source and "load" in found.used and any(map(_CPP_FILE.fullmatch, found.texts))
+
+
+def _facts(tree: ast.AST) -> _Facts:
+    found = _Facts()
+    called = _imported_as(tree)
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                found.modules.update(RAW if each.name.startswith(RAW) else _first(each.name) for each in node.names)
+            case ast.ImportFrom(module=str(module)):
+                found.modules.add(RAW if module.startswith(RAW) else _first(module))
+                if module == "kernelgauge" and any(each.name == "kernels" for each in node.names):
+                    found.modules.add(RAW)
+            case ast.Constant(value=str(text)) if id(node) not in prose:
+                found.texts.append(text)
+            case ast.Name():
+                found.used.add(called.get(node.id, node.id))
+            case ast.Attribute():
+                found.used.add(node.attr)
+            case ast.Dict():
+                # For a call with `**`.
+                pairs = [
+                    (getattr(key, "value", ""), value) for key, value in zip(node.keys, node.values, strict=True)
+                ]
+                found.given.update(key for key, value in pairs if key in _SOURCES and _something(value))
+            case ast.Call():
+                found.given.update(each.arg for each in node.keywords if each.arg and _something(each.value))
+                found.with_cuda |= any(each.arg == "with_cuda" and _certain(each.value) for each in node.keywords)
+                inline = called.get(name := _last(node.func), name) == "load_inline"
+                found.positional_cuda |= inline and len(node.args) > 2 and _something(node.args[2])
+    return found
+
+
+def _certain(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is True
+
+
+def _imported_as(tree: ast.AST) -> dict[str, str]:
+    """What the names of `from a import b as c` stand for."""
+    imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    return {alias.asname: alias.name for node in imports for alias in node.names if alias.asname}
+
+
+def _something(value: ast.expr) -> bool:
+    """Whether an argument may be more than nothing: no `None`, `False`, `""` or `[]`, nor a list of these."""
+    if isinstance(value, ast.Constant):
+        return bool(value.value)
+    return any(map(_something, value.elts)) if isinstance(value, ast.List | ast.Tuple) else True
+
+
+def _first(dotted: str) -> str:
+    return dotted.partition(".")[0]
+
+
+def _last(function: ast.expr) -> str:
+    """The last part of a called name: of `cpp_extension.load_inline` that is `load_inline`."""
+    return str(getattr(function, "attr", getattr(function, "id", "")))
