@@ -18,6 +18,7 @@ from pathlib import Path
 
 import torch
 
+from kernelgauge.config import Protocol, load_protocol
 from kernelgauge.evaluation import measure, rounds
 from kernelgauge.evaluation.reference import Reference
 from kernelgauge.evaluation.samples import Sample, Samples
@@ -113,6 +114,13 @@ class _Noted(measure.Measurement):
         super().round(reference, candidate, number, eager)
 
 
+def _once() -> Protocol:
+    """The rules of `strict` with one pair of processes: what is asked is how the device answers, not how fast it is."""
+    rules = load_protocol("strict").model_dump()
+    rules["gpu_timing"] |= {"doubt": 0.0, "processes_in_doubt": 1}
+    return Protocol.model_validate(rules | {"name": "strict-once"})
+
+
 def main() -> None:
     """Judge every case, print what was seen, and write it to a file."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -128,7 +136,7 @@ def main() -> None:
             text = _CANDIDATE
             for name, value in {"kind": kind, "length": length, "launches": launches, "then": then}.items():
                 text = text.replace(f"{{{name}}}", str(value))
-            record = session.evaluate(problem, text, device=asked.device, rules="any")
+            record = session.evaluate(problem, text, device=asked.device, protocol=_once(), rules="any")
             taken = _Noted.last
             case = {"kernel": kind, "length": length, "launches": launches, "waits_itself": waits}
             both = {"candidate": _told(taken.candidate), "reference": _told(taken.reference)}
