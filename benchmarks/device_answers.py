@@ -115,7 +115,7 @@ class _Noted(measure.Measurement):
 
 
 def _once() -> Protocol:
-    """The rules of `strict` with one pair of processes: what is asked is how the device answers, not how fast it is."""
+    """The rules of `strict` with one pair of processes: how fast it is, is not asked."""
     rules = load_protocol("strict").model_dump()
     rules["gpu_timing"] |= {"doubt": 0.0, "processes_in_doubt": 1}
     return Protocol.model_validate(rules | {"name": "strict-once"})
