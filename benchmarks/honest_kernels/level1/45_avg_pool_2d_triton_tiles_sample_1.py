@@ -16,10 +16,11 @@ def avg_pool2d_kernel(x_ptr, y_ptr, H, W, OH, OW, stride, pad, K: tl.constexpr, 
     acc = tl.zeros((BLOCK,), tl.float32)
     for i in range(K):
         h = oh * stride - pad + i
-        for j in range(K):
-            w = ow * stride - pad + j
-            mask = (w >= 0) & (w < W) & (ow < OW) & (h >= 0) & (h < H)
-            acc += tl.load(x_ptr + plane * H * W + h * W + w, mask=mask, other=0.0)
+        if (h >= 0) & (h < H):
+            for j in range(K):
+                w = ow * stride - pad + j
+                mask = (w >= 0) & (w < W) & (ow < OW)
+                acc += tl.load(x_ptr + plane * H * W + h * W + w, mask=mask, other=0.0)
     tl.store(y_ptr + row.to(tl.int64) * OW + ow, acc / (K * K), mask=ow < OW)
 
 
