@@ -9,6 +9,7 @@ source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 #define BM 64
 #define BN 64
 #define BK 16

@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 __global__ void triu_matmul_kernel(const float* __restrict__ A, const float* __restrict__ B, float* __restrict__ C, int N) {
     const int row = blockIdx.y * blockDim.y + threadIdx.y;
     const int col = blockIdx.x * blockDim.x + threadIdx.x;

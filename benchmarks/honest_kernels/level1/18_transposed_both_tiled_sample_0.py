@@ -10,6 +10,7 @@ transposed_both_tiled_cpp = "torch::Tensor matmul_cuda(torch::Tensor A, torch::T
 transposed_both_tiled_cuda = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 #define TILE_SIZE 32
 
 __global__ void matmul_tiled_kernel(const float* __restrict__ A, const float* __restrict__ B, float* __restrict__ C,

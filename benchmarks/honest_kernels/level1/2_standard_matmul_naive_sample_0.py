@@ -11,6 +11,7 @@ standard_matmul_naive_cuda = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 // One thread computes one element of C.
 __global__ void matmul_naive_kernel(const float* A, const float* B, float* C, int M, int N, int K) {
     int row = blockIdx.y * blockDim.y + threadIdx.y;

@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 cuda_src = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 #define TILE_SIZE 32
 
 __global__ void matmul_tiled_kernel(const float* __restrict__ A, const float* __restrict__ B, float* __restrict__ C,

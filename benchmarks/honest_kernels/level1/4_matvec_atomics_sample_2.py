@@ -9,6 +9,7 @@ cuda_src = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 #define CHUNK 32768
 
 __global__ void matvec_atomic_kernel(const float* __restrict__ A, const float* __restrict__ x, float* y, int64_t K) {

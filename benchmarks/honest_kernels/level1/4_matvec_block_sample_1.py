@@ -10,6 +10,7 @@ matvec_block_cpp = "torch::Tensor matvec_cuda(torch::Tensor A, torch::Tensor B);
 matvec_block_cuda = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 __global__ void matvec_block_kernel(const float* A, const float* x, float* y, int64_t K) {
     __shared__ float cache[256];
     const float* row = A + (int64_t)blockIdx.x * K;

@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 // Four warps a block, one row each.
 __global__ void matvec_warp_kernel(const float* __restrict__ A, const float* __restrict__ x, float* __restrict__ y,
                                    int64_t M, int64_t K) {

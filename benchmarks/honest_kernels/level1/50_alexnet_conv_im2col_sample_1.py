@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 cuda_src = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 // cols[n][c * KH * KW + kh * KW + kw][oh * OW + ow]
 __global__ void im2col_kernel(const float* __restrict__ x, float* __restrict__ cols, int64_t total, int C, int H, int W,
                               int KH, int KW, int OH, int OW, int sh, int sw, int ph, int pw, int dh, int dw) {

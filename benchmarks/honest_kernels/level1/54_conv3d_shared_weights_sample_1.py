@@ -9,6 +9,7 @@ cuda_src = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 __global__ void conv3d_shared_kernel(const float* __restrict__ x, const float* __restrict__ w, float* __restrict__ y,
                                      int C, int D, int H, int W, int O, int KD, int KH, int KW, int OD, int OH, int OW,
                                      int s, int p, int d) {

@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 // Adds the contribution of one kd to y.
 __global__ void conv3d_slice_kernel(const float* x, const float* w, float* y, int64_t total, int C, int D, int H, int W,
                                     int O, int KD, int KH, int KW, int OD, int OH, int OW, int s, int p, int d, int kd) {

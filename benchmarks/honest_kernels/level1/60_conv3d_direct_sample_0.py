@@ -15,6 +15,7 @@ conv3d_direct_cuda = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 __global__ void conv3d_kernel(const float* __restrict__ x, const float* __restrict__ w, const float* __restrict__ bias,
                               float* __restrict__ y, int N, int C, int D, int H, int W, int O, int KD, int KH, int KW,
                               int OD, int OH, int OW, int sd, int sh, int sw, int pd, int ph, int pw,

@@ -9,6 +9,7 @@ source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 #define OCB 4
 
 // One thread gathers four output channels of a voxel: each input is read once for the four.

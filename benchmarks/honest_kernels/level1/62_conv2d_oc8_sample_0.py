@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 #define OCB 8
 
 // A thread computes 8 output channels of one pixel, so that every input value is loaded once for all of them.

@@ -9,6 +9,7 @@ cuda_src = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 #define OCB 16
 
 // A thread computes 16 output channels of one pixel, so that every input value is loaded once for all of them.

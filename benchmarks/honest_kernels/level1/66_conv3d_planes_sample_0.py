@@ -13,6 +13,7 @@ torch::Tensor conv3d_planes(torch::Tensor x, torch::Tensor w, std::vector<int64_
 conv3d_planes_cuda = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 #define BLOCK 16
 
 __global__ void conv3d_plane_kernel(const float* __restrict__ x, const float* __restrict__ w, float* __restrict__ y,

@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 #define OCB 1
 
 __global__ void conv1d_kernel(const float* __restrict__ x, const float* __restrict__ w, float* __restrict__ y,

@@ -9,6 +9,7 @@ source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 // Transposed convolution as a gather: each output looks for the inputs that reach it.
 __global__ void conv_transpose3d_kernel(const float* __restrict__ x, const float* __restrict__ w,
                                         const float* __restrict__ bias, float* __restrict__ y, int64_t total,

@@ -9,6 +9,7 @@ source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 // Gather: the inputs of output o are those with i * s = o + p - k * d.
 __global__ void conv_transpose1d_kernel(const float* __restrict__ x, const float* __restrict__ w, float* __restrict__ y,
                                         int C, int L, int O, int K, int OL, int s, int p, int d) {

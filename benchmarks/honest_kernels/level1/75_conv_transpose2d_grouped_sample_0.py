@@ -14,6 +14,7 @@ torch::Tensor conv_transpose2d_forward(torch::Tensor x, torch::Tensor w, std::op
 conv_transpose2d_grouped_cuda = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 // Transposed convolution as a gather: each output looks for the inputs that reach it.
 __global__ void conv_transpose2d_kernel(const float* __restrict__ x, const float* __restrict__ w,
                                         const float* __restrict__ bias, float* __restrict__ y, int64_t total,

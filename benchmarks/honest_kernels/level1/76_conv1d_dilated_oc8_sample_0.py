@@ -13,6 +13,7 @@ conv1d_dilated_oc8_cuda = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 #define OCB 8
 
 __global__ void conv1d_kernel(const float* __restrict__ x, const float* __restrict__ w, float* __restrict__ y,

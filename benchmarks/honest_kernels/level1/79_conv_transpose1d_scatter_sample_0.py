@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 // One thread takes one input position, output channel and tap; taps that meet are added by atomicAdd.
 __global__ void scatter_kernel(const float* __restrict__ x, const float* __restrict__ w, float* y,
                                int C, int L, int O, int K, int OL, int s, int p, int d) {

@@ -13,6 +13,7 @@ torch::Tensor conv2d_block(torch::Tensor x, torch::Tensor w, std::vector<int64_t
 conv2d_dilated_oc4_cuda = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 #define OCB 4
 
 // A thread computes 4 output channels of one pixel, so that every input value is loaded once for all of them.

@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 __global__ void depthwise_kernel(const float* __restrict__ x, const float* __restrict__ w, float* __restrict__ y,
                                  int64_t total, int C, int O, int H, int W, int KH, int KW, int OH, int OW,
                                  int sh, int sw, int ph, int pw, int dh, int dw) {

@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 __global__ void pointwise_kernel(const float* __restrict__ x, const float* __restrict__ w, float* __restrict__ y,
                                  int C, int O, int64_t HW, int64_t total) {
     const int64_t idx = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;

@@ -9,6 +9,7 @@ cuda_src = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 #define TS 16
 
 // y[n] = w (O x C) times x[n] (C x HW)

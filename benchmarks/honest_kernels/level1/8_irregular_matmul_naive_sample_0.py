@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 cuda_src = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 // One thread computes one element of C.
 __global__ void matmul_naive_kernel(const float* A, const float* B, float* C, int M, int N, int K) {
     int row = blockIdx.y * blockDim.y + threadIdx.y;

@@ -10,6 +10,7 @@ tall_skinny_rows_cpp = "torch::Tensor matmul_cuda(torch::Tensor A, torch::Tensor
 tall_skinny_rows_cuda = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 // One block takes one row of A and 1024 columns; the short row waits in shared memory.
 __global__ void outer_kernel(const float* __restrict__ A, const float* __restrict__ B, float* __restrict__ C,
                              int M, int N, int K) {

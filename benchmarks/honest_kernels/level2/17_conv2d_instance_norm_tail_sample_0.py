@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 #define THREADS 256
 
 __device__ float block_sum(float v, float* cache) {

@@ -9,6 +9,7 @@ cuda_src = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 __device__ __forceinline__ float relu(float v) { return v < 0.0f ? 0.0f : v; }
 
 // In place; blockIdx.y is the plane, so that the bias is read once a thread.

@@ -9,6 +9,7 @@ cuda_src = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 __global__ void add_hardswish_kernel(const float* __restrict__ x, const float* __restrict__ other, float* __restrict__ y, int64_t n) {
     int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {

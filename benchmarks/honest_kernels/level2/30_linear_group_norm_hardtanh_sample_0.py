@@ -9,6 +9,7 @@ source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <cooperative_groups.h>
+
 namespace cg = cooperative_groups;
 
 __device__ float tile_sum(cg::thread_block_tile<32> tile, float v) {

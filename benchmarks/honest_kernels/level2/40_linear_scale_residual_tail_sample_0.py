@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 cuda_src = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 __global__ void scale_residual_kernel(float* __restrict__ x, int64_t n, float factor) {
     const int64_t step = (int64_t)gridDim.x * blockDim.x;
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {

@@ -13,6 +13,7 @@ torch::Tensor logsumexp_rows(torch::Tensor x);
 gemm_sigmoid_logsumexp_cuda = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 __global__ void sigmoid_kernel(float* x, int64_t n) {
     int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) x[i] = 1.0f / (1.0f + expf(-x[i]));

@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 __device__ __forceinline__ float mish(float x) {
     const float softplus = x > 20.0f ? x : log1pf(expf(x));
     return x * tanhf(softplus);

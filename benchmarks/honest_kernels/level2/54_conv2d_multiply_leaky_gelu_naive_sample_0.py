@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 __global__ void conv_multiply_gelu_kernel(const float* __restrict__ x, const float* __restrict__ w, const float* __restrict__ b,
                               const float* __restrict__ multiplier, float* __restrict__ y, int64_t total, int C, int H, int W, int O, int K, int OH, int OW, float slope) {
     const int64_t idx = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;

@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 cuda_src = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 __global__ void conv_relu_hardswish_kernel(const float* __restrict__ x, const float* __restrict__ w, const float* __restrict__ b,
                               float* __restrict__ y, int64_t total, int C, int H, int W, int O, int K, int OH, int OW) {
     const int64_t idx = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;

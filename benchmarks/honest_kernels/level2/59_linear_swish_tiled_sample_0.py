@@ -9,6 +9,7 @@ source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 #define TILE 16
 
 // y = f(x @ w^T + b): the weight's tile is loaded along its rows and stored transposed.

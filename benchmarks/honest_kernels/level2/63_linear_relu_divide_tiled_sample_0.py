@@ -9,6 +9,7 @@ cuda_src = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAException.h>
+
 #define TILE 32
 
 // y = f(x @ w^T + b): the weight's tile is loaded along its rows and stored transposed.

@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 __global__ void conv3d_kernel(const float* x, const float* w, const float* b, float* y, int64_t total, int C, int D, int H,
                               int W, int O, int K, int OD, int OH, int OW) {
     int64_t idx = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;

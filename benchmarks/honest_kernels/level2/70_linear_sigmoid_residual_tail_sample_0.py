@@ -11,6 +11,7 @@ linear_sigmoid_residual_tail_cuda = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 __device__ __forceinline__ float gate(float v, float scale) { return v + scale / (1.0f + expf(-v)); }
 
 __global__ void sigmoid_residual_kernel(const float* __restrict__ x, float* __restrict__ y, int64_t n, float scale) {

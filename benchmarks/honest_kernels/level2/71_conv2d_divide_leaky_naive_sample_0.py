@@ -13,6 +13,7 @@ conv2d_divide_leaky_naive_cuda = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 __global__ void conv_divide_leaky_kernel(const float* __restrict__ x, const float* __restrict__ w, const float* __restrict__ b,
                               float* __restrict__ y, int64_t total, int C, int H, int W, int O, int K, int OH, int OW, float divisor) {
     const int64_t idx = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;

@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 __global__ void linear_bias_relu_kernel(const float* x, const float* weight, const float* bias, float* out,
                                         int batch, int in_features, int out_features, bool vectorised) {
     int row = blockIdx.y * blockDim.y + threadIdx.y;

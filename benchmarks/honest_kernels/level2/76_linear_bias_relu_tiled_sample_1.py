@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 cuda_src = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 #define TILE 16
 
 // y = f(x @ w^T + b): the weight's tile is loaded along its rows and stored transposed.

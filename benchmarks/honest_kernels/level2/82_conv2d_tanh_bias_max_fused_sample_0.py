@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 // Each thread computes all convolution outputs of its pooling window.
 __global__ void conv_tanh_pool_kernel(const float* __restrict__ x, const float* __restrict__ w, const float* __restrict__ b,
                                       const float* __restrict__ bias, float* __restrict__ y, int64_t total, int C, int H,

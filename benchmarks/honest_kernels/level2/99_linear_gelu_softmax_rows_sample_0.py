@@ -10,6 +10,7 @@ linear_gelu_softmax_rows_cpp = "torch::Tensor gelu_softmax(torch::Tensor x);"
 linear_gelu_softmax_rows_cuda = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 #define THREADS 512
 
 __device__ __forceinline__ float gelu(float v) { return 0.5f * v * (1.0f + erff(v * 0.70710678f)); }

@@ -12,6 +12,7 @@ void conv_relu(torch::Tensor x, torch::Tensor w, torch::Tensor b, torch::Tensor 
 fire_module_naive_cuda = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 __global__ void conv_relu_kernel(const float* x, const float* w, const float* b, float* y, int64_t total, int C, int H, int W,
                                  int O, int K, int P, int all, int first) {
     int64_t idx = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;

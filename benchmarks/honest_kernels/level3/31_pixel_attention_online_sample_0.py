@@ -9,6 +9,7 @@ from torch.utils.cpp_extension import load_inline
 source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 #define KEYS 32
 
 // qkv: (L, B, 3 * E). One thread keeps one query and its running maximum, sum and output.

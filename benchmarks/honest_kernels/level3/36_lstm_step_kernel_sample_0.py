@@ -10,6 +10,7 @@ cuda_src = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 // One warp for each (batch, unit): its four gates, then the new cell and hidden values.
 __global__ void lstm_step_kernel(const float* __restrict__ gates, const float* __restrict__ h, const float* __restrict__ w,
                                  const float* __restrict__ b, float* __restrict__ c, float* __restrict__ out,

@@ -11,6 +11,7 @@ source = r"""
 #include <cuda_runtime.h>
 #include <cooperative_groups.h>
 #include <c10/cuda/CUDAStream.h>
+
 namespace cg = cooperative_groups;
 
 // One warp for each (batch, unit). `out` is read again after the barrier, so it is no const __restrict__.

@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 cuda_src = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 // A lane holds every 32nd value of the head; keys are taken one after the other.
 __global__ void causal_warp_kernel(const float* __restrict__ qkv, float* __restrict__ out, int64_t rows, int T, int C,
                                    int heads, int D, float scale) {

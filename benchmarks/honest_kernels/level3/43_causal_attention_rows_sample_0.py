@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 #define THREADS 128
 
 // One block for one query row: scores, softmax and the weighted sum of values, all in shared memory.

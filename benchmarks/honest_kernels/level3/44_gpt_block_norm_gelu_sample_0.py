@@ -16,6 +16,7 @@ torch::Tensor new_gelu_(torch::Tensor x);
 gpt_block_norm_gelu_cuda = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 // One warp a row: mean, then variance, sums by shuffles.
 __global__ void layer_norm_kernel(const float* __restrict__ x, const float* __restrict__ gamma,
                                   const float* __restrict__ beta, float* __restrict__ y, int64_t rows, int columns, float eps) {

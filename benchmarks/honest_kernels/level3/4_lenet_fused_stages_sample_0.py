@@ -9,6 +9,7 @@ from torch.utils.cpp_extension import load_inline
 cuda_src = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 // One thread an output of the pooled stage.
 __global__ void conv_relu_pool_kernel(const float* x, const float* w, const float* b, float* y, int64_t total, int C, int H,
                                       int W, int O, int K, int OH, int OW) {

@@ -8,6 +8,7 @@ from torch.utils.cpp_extension import load_inline
 source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
+
 // scores[b][h][i][j] = relu(scale * q_i . k_j) for j <= i, else 0
 __global__ void scores_kernel(const float* qkv, float* scores, int T, int C, int heads, int D, float scale) {
     int j = blockIdx.x * blockDim.x + threadIdx.x;

@@ -9,6 +9,7 @@ source = r"""
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <c10/cuda/CUDAStream.h>
+
 #define OCB 8
 
 // Stride 1 and equal padding; y holds all branches, this one begins at channel `first`.
