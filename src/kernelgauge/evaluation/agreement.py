@@ -39,6 +39,8 @@ def agree(
     if not trial.agreed and reference.precise:
         truth = reference.truth()
         own = reference.eager_distances(due, truth)
-        trial, found = judge.compare(agreement, "own", outputs, truth, own)
+        trial, found = judge.compare(agreement, "own", outputs, truth, own, reference.honest)
+        if not trial.agreed:
+            raise judge.disagreement(trial, found, agreement, where, truth, reference.honest)
     if not trial.agreed:
         raise judge.disagreement(trial, found, agreement, where)

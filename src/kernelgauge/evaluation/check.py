@@ -15,6 +15,7 @@ from kernelgauge.errors import ReferenceTooLarge
 from kernelgauge.evaluation import judge
 from kernelgauge.evaluation.channel import Claim
 from kernelgauge.evaluation.failures import Failure
+from kernelgauge.evaluation.honest import HonestErrors
 from kernelgauge.evaluation.math_modes import roundoff
 from kernelgauge.evaluation.reference import Reference, in_domain
 from kernelgauge.evaluation.side import Side
@@ -44,6 +45,8 @@ class Facts:
     variant: str
     claim: Claim
     """What the reference's own worker said of the call: whether the reference itself aliases or reuses."""
+    honest: HonestErrors | None = None
+    """What honest arithmetic makes of these inputs; None where eager stands in for the oracle."""
 
 
 _MOST_FURTHER = 8
@@ -77,7 +80,7 @@ def prepare(reference: Reference, variant: str) -> Facts:
     if any(own.rms > largest for own in eager):
         reference.notes.append("eager and the float64 oracle disagree by more than rounding: eager stands in")
         truth, eager = answer, [Distance(0.0, 0.0) for _ in answer]
-    return Facts(answer, truth, eager, variant, claim)
+    return Facts(answer, truth, eager, variant, claim, None if truth is answer else reference.honest)
 
 
 def _well_conditioned(reference: Reference, eager: list[Distance]) -> bool:
@@ -95,12 +98,14 @@ def _try_candidate(reference: Reference, candidate: Side, facts: Facts, where: s
     call = candidate.call(watch=True, look=True)
     outputs = candidate.staging.snapshot()
     judge.shapes(call.claim, candidate.staging.expected)
-    trial, found = judge.compare(reference.protocol.agreement, facts.variant, outputs, facts.truth, facts.eager)
+    agreement = reference.protocol.agreement
+    trial, found = judge.compare(agreement, facts.variant, outputs, facts.truth, facts.eager, facts.honest)
     judge.side_effects(call.claim, reference.inputs_kept_by(candidate), facts.claim)
     if not trial.agreed:
-        wrong = difference(outputs, facts.truth, reference.protocol.agreement, trial.allowed)
+        wrong = difference(outputs, facts.truth, agreement, trial.allowed)
         trial = trial.model_copy(update={"difference": wrong})
-        raise _Disagreed(trial, judge.disagreement(trial, found, reference.protocol.agreement, where))
+        failure = judge.disagreement(trial, found, agreement, where, facts.truth, facts.honest)
+        raise _Disagreed(trial, failure)
     return trial
 
 
@@ -128,7 +133,8 @@ def acceptance(reference: Reference, facts: Facts) -> Accepts:
     """Whether the protocol would take some outputs for right in this trial."""
 
     def accepts(answer: list[torch.Tensor]) -> bool:
-        return judge.compare(reference.protocol.agreement, facts.variant, answer, facts.truth, facts.eager)[0].agreed
+        known = facts.truth, facts.eager, facts.honest
+        return judge.compare(reference.protocol.agreement, facts.variant, answer, *known)[0].agreed
 
     return accepts
 
