@@ -66,6 +66,13 @@ class Agreement(Record):
     coarse: float = 0.0
     """Least root mean square allowed under `large` inputs, a hundred times that for the worst element: they ask if
     an answer is finite and follows the right branches, not how exact it is."""
+    honest_multiple: float = 0.0
+    """Of the error that honest float32 arithmetic, in the worst order usual, was found to make of the inputs; asked
+    where all else refuses an answer. 0: never."""
+    honest_most: float = 0.0
+    """What is allowed so at the most: root mean square."""
+    honest_worst: float = 0.0
+    """The same for the single worst element."""
     absolute: float = 0.0
     relative: float = 0.0
     check_timed_calls: bool

@@ -15,8 +15,10 @@ _SAMPLE = 1 << 16
 """Elements that are looked at first."""
 _PLANTED = 16
 _PLANTED_OF = 64
-_HALF_TF32_STEP = 2.0**-12
-"""Relative, and the least of all values: TF32 keeps ten bits of the mantissa."""
+# Bits of a float32's mantissa that a type rounds away, and how many of 16 `offgrid` values lie off its steps.
+_LOST_BITS = {"tf32": (13, 8), "bfloat16": (16, 1)}
+_OFF_A_STEP = 0.40, 0.49
+"""Of a step: rounded back, and yet no less than a coarse accumulator would add for half of its own."""
 
 
 def _rows_sum_to_one(tensor: torch.Tensor) -> bool:
@@ -65,12 +67,14 @@ def vary(value: Any, variant: str, domain: str) -> Any:
     """`value` under a variant, drawn from torch's global generator; same shape and dtype.
 
     `signed` flips signs at random, `scaled` multiplies by one factor in [0.1, 4), `normal` draws a normal with random
-    mean in [-1, 1) and standard deviation in [0.25, 2). `offgrid` moves every value a little outwards from one that
-    bfloat16 has, so that TF32 and bfloat16 round all of them back alike: in an average, rounding to both sides
-    cancels. `planted` leaves all but a few values as drawn, so that a sample looks as published. `large` draws a
-    normal with standard deviation in [30, 60), where exponentials overflow and bounds bind, with nothing positive in
-    the first half of the first dimension that has two elements. A `positive` input stays positive; a `fixed` one as
-    drawn. A number is varied like a tensor of one element, and is a value that float32 has.
+    mean in [-1, 1) and standard deviation in [0.25, 2). `offgrid` moves half of the values a little outwards from
+    one that TF32 has and a sixteenth from one that bfloat16 has, so that these types round them back alike: in an
+    average, rounding to both sides cancels. Not all of them, and by nearly half a step: a long float32 sum whose
+    last place is such a step, or a coarser one, must not do the same. `planted` leaves all but a few values as
+    drawn, so that a sample looks as published. `large` draws a normal with standard deviation in [30, 60), where
+    exponentials overflow and bounds bind, with nothing positive in the first half of the first dimension that has
+    two elements. A `positive` input stays positive; a `fixed` one as drawn. A number is varied like a tensor of one
+    element, and is a value that float32 has.
     """
     if domain == "fixed" or variant == "own":
         return value
@@ -82,7 +86,7 @@ def vary(value: Any, variant: str, domain: str) -> Any:
     if variant == "scaled" or (variant == "signed" and domain == "positive"):
         return value * factor
     if variant == "offgrid":
-        return rounded(value, "bfloat16") * (1 + float(torch.empty(()).uniform_(0.6, 0.9)) * _HALF_TF32_STEP)
+        return _off_the_grid(value)
     if variant == "planted":
         return _planted(value, domain)
     if variant == "signed":
@@ -101,6 +105,19 @@ def vary(value: Any, variant: str, domain: str) -> Any:
             drawn.narrow(dim, 0, value.shape[dim] // 2).abs_().neg_()
         return drawn
     raise ValueError(f"unknown input variant {variant!r}")
+
+
+def _off_the_grid(value: torch.Tensor) -> torch.Tensor:
+    bits = value.float().clone().contiguous().view(torch.int32)
+    which = torch.randint(0, 16, bits.shape, dtype=torch.int8, device=bits.device)
+    first = 0
+    for lost, share in _LOST_BITS.values():
+        least, most = (int(part * 2**lost) for part in _OFF_A_STEP)
+        moved = torch.randint_like(bits, least, most).add_(bits & -(1 << lost))
+        chosen = (which >= first) & (which < first + share) & (bits << 1 != 0)
+        bits = torch.where(chosen, moved, bits)
+        first += share
+    return bits.view(torch.float32).to(value.dtype)
 
 
 def _planted(value: torch.Tensor, domain: str) -> torch.Tensor:

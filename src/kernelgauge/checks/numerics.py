@@ -181,6 +181,30 @@ def allowance(agreement: Agreement, eager: Distance, variant: str = "own") -> Al
     )
 
 
+# Of the spread between forwards with other noise: a scalar's error is near zero or far from it by luck.
+_SPREADS = 6.0
+
+
+def honest_allowance(agreement: Agreement, draws: Sequence[Distance], usual: Allowance) -> Allowance:
+    """What to allow where honest float32 arithmetic was found to err so.
+
+    Args:
+        draws: its errors in one output, in forwards with other noise.
+        usual: what is allowed anyway.
+    """
+    return Allowance(
+        max(usual.rms, min(_most([draw.rms for draw in draws], agreement), agreement.honest_most)),
+        max(usual.worst, min(_most([draw.worst for draw in draws], agreement), agreement.honest_worst)),
+    )
+
+
+def _most(errors: Sequence[float], agreement: Agreement) -> float:
+    """Nearly proportional to their size where they are alike, some standard deviations where they are luck."""
+    mean = sum(errors) / len(errors)
+    square = sum(error * error for error in errors) / len(errors)
+    return agreement.honest_multiple * math.sqrt(square) + _SPREADS * math.sqrt(max(square - mean * mean, 0.0))
+
+
 def closeness(
     outputs: Sequence[torch.Tensor], expected: Sequence[torch.Tensor], agreement: Agreement
 ) -> list[Distance]:

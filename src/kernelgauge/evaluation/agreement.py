@@ -60,6 +60,8 @@ def agree(
         own = reference.eager_distances(due, truth)
         if not tells(reference, inputs.variant, due, own):
             return
-        trial, found = judge.compare(agreement, inputs.variant, outputs, truth, own)
+        trial, found = judge.compare(agreement, inputs.variant, outputs, truth, own, reference.honest)
+        if not trial.agreed:
+            raise judge.disagreement(trial, found, agreement, where, truth, reference.honest)
     if not trial.agreed:
         raise judge.disagreement(trial, found, agreement, where)

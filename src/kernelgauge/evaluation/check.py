@@ -16,6 +16,7 @@ from kernelgauge.evaluation import judge
 from kernelgauge.evaluation.channel import Claim
 from kernelgauge.evaluation.conditioning import sound, well_conditioned
 from kernelgauge.evaluation.failures import Failure
+from kernelgauge.evaluation.honest import HonestErrors
 from kernelgauge.evaluation.reference import Reference, in_domain
 from kernelgauge.evaluation.side import Side
 from kernelgauge.schema import Trial
@@ -47,6 +48,8 @@ class Facts:
     """Whether eager and the oracle agree but for rounding; else eager's answer is the truth of this trial."""
     claim: Claim
     """What the reference's own worker said of the call: whether the reference itself aliases or reuses."""
+    honest: HonestErrors | None = None
+    """What honest arithmetic makes of these inputs; None where eager stands in for the oracle."""
 
 
 _MOST_FURTHER = 8
@@ -73,7 +76,7 @@ def prepare(reference: Reference, variant: str) -> Facts:
     if not agree:
         reference.notes.append("eager and the float64 oracle disagree by more than rounding: eager stands in")
         truth, eager = answer, [Distance(0.0, 0.0) for _ in answer]
-    return Facts(answer, truth, eager, variant, agree, claim)
+    return Facts(answer, truth, eager, variant, agree, claim, None if truth is answer else reference.honest)
 
 
 def _try_candidate(reference: Reference, candidate: Side, facts: Facts, where: str, cold: bool) -> Trial:
@@ -86,12 +89,14 @@ def _try_candidate(reference: Reference, candidate: Side, facts: Facts, where: s
     candidate.process.freeze()  # as around a timed call: the worker is not to know which this is
     outputs = candidate.staging.snapshot()
     judge.shapes(call.claim, candidate.staging.expected)
-    trial, found = judge.compare(reference.protocol.agreement, facts.variant, outputs, facts.truth, facts.eager)
+    agreement = reference.protocol.agreement
+    trial, found = judge.compare(agreement, facts.variant, outputs, facts.truth, facts.eager, facts.honest)
     judge.side_effects(call.claim, reference.inputs_kept_by(candidate), facts.claim)
     if not trial.agreed:
-        wrong = difference(outputs, facts.truth, reference.protocol.agreement, trial.allowed)
+        wrong = difference(outputs, facts.truth, agreement, trial.allowed)
         trial = trial.model_copy(update={"difference": wrong})
-        raise _Disagreed(trial, judge.disagreement(trial, found, reference.protocol.agreement, where))
+        failure = judge.disagreement(trial, found, agreement, where, facts.truth, facts.honest)
+        raise _Disagreed(trial, failure)
     return trial
 
 
@@ -119,7 +124,8 @@ def acceptance(reference: Reference, facts: Facts) -> Accepts:
     """Whether the protocol would take some outputs for right in this trial."""
 
     def accepts(answer: list[torch.Tensor]) -> bool:
-        return judge.compare(reference.protocol.agreement, facts.variant, answer, facts.truth, facts.eager)[0].agreed
+        known = facts.truth, facts.eager, facts.honest
+        return judge.compare(reference.protocol.agreement, facts.variant, answer, *known)[0].agreed
 
     return accepts
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Protocol
 
 import torch
 
@@ -13,8 +14,22 @@ from kernelgauge.evaluation.channel import Claim, TensorSpec
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.schema import Outcome, Trial
 
-# Up to here an error looks like arithmetic in 16 bits (bfloat16 keeps 8 bits: 2**-8 = 0.004 per operation).
+# Up to here an error may be arithmetic in too few bits (bfloat16 keeps 8: 2**-8 = 0.004 per operation).
 _SIXTEEN_BIT = 2e-2
+# Larger ones are no arithmetic's.
+_EXPLAINED = 1.0
+
+
+class Honest(Protocol):
+    """Knows what honest float32 arithmetic makes of the inputs drawn last; see `honest.HonestErrors`."""
+
+    def widen(
+        self, variant: str, found: Sequence[Distance], usual: Sequence[Allowance], truth: Sequence[torch.Tensor]
+    ) -> tuple[list[Allowance], list[float | None]]:
+        """What is allowed, and the error found in each output; None where nobody asked."""
+
+    def explain(self, found: Distance, truth: Sequence[torch.Tensor]) -> str:
+        """What makes an error of that size."""
 
 
 def shapes(claim: Claim, expected: Sequence[TensorSpec]) -> None:
@@ -69,14 +84,23 @@ def compare(
     outputs: Sequence[torch.Tensor],
     truth: Sequence[torch.Tensor],
     eager: Sequence[Distance],
+    honest: Honest | None = None,
 ) -> tuple[Trial, Distance]:
-    """One trial: every output against the truth, under the protocol's rule; the record shows the worst of them."""
+    """One trial: every output against the truth, under the protocol's rule; the record shows the worst of them.
+
+    Args:
+        honest: asked where the usual bound refuses an output, if the oracle knows the truth.
+    """
+    typical: list[float | None] = [None] * len(outputs)
     if agreement.rule == "allclose":
         found = closeness(outputs, truth, agreement)
         allowed = [Allowance(1.0, 1.0) for _ in found]
     else:
         found = distances(outputs, truth)
         allowed = [allowance(agreement, own, variant) for own in eager]
+        refused = not all(limit.accepts(error) for limit, error in zip(allowed, found, strict=True))
+        if refused and honest is not None and agreement.honest_multiple:
+            allowed, typical = honest.widen(variant, found, allowed, truth)
     worst = max(range(len(found)), key=lambda index: allowed[index].used(found[index]))
     trial = Trial(
         variant=variant,
@@ -85,20 +109,36 @@ def compare(
         allowed=allowed[worst].rms,
         reference_error=eager[worst].rms,
         reference_worst=eager[worst].worst,
+        honest_error=typical[worst],
         agreed=all(limit.accepts(error) for limit, error in zip(allowed, found, strict=True)),
     )
     return trial, found[worst]
 
 
-def disagreement(trial: Trial, found: Distance, agreement: Agreement, where: str) -> Failure:
-    """Why a trial that did not agree failed: a wrong value, or the right one in too few bits."""
+def disagreement(
+    trial: Trial,
+    found: Distance,
+    agreement: Agreement,
+    where: str,
+    truth: Sequence[torch.Tensor] = (),
+    honest: Honest | None = None,
+) -> Failure:
+    """Why a trial that did not agree failed: a wrong value, or the right one in too few bits.
+
+    Args:
+        honest: asked, where the oracle knows the `truth`, what makes an error of that size of these inputs.
+    """
     if not math.isfinite(found.rms):
         return Failure(Outcome.WRONG_VALUE, f"{where}: {found.where}")
     if agreement.rule == "allclose":
         reason = f"{where}: {found.where}; {found.rms:.3g} times the tolerance"
         return Failure(Outcome.WRONG_VALUE, reason)
     size = f"relative error {found.rms:.2g} (worst element {found.worst:.2g}) where {trial.allowed:.2g} is allowed"
+    if trial.honest_error is not None:
+        size += f"; float32 sums in the worst usual order make about {trial.honest_error:.1g} of these inputs"
+    why = honest.explain(found, truth) if honest is not None and found.rms <= _EXPLAINED else ""
+    if why:
+        size += f"; {why}"
     if found.rms <= _SIXTEEN_BIT and found.worst <= 10 * _SIXTEEN_BIT:
-        reason = f"{where}: {size}; an error of this size is typical of TF32, float16 or bfloat16 arithmetic"
-        return Failure(Outcome.WRONG_PRECISION, reason)
+        return Failure(Outcome.WRONG_PRECISION, f"{where}: {size}")
     return Failure(Outcome.WRONG_VALUE, f"{where}: {size}; {found.where}")

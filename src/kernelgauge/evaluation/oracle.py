@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import socket
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,12 +19,14 @@ import torch
 from kernelgauge.backends.loading import import_file
 from kernelgauge.checks.inputs import classify, rounded, unchanged, vary
 from kernelgauge.config import MathMode
+from kernelgauge.evaluation.accumulating_operators import Variances
 from kernelgauge.evaluation.arguments import decode, encode
 from kernelgauge.evaluation.channel import TensorSpec, receive, send
 from kernelgauge.evaluation.initialisers import randomised
 from kernelgauge.evaluation.math_modes import cast, set_flags
 from kernelgauge.evaluation.outputs import flatten
 from kernelgauge.evaluation.regions import Region, dtype_name, lay_out, opened
+from kernelgauge.evaluation.rounding_noise import RoundingNoise
 from kernelgauge.evaluation.worker import failure, warm_up
 from kernelgauge.schema import GB
 
@@ -57,6 +59,7 @@ class Oracle:
         self.model: Any = None
         self.precise = False
         self.arguments: list[Any] = []
+        self.variant = "own"
         self.domains: list[str] = []
         self.device = torch.device("cpu")
         self.math: MathMode = "torch"
@@ -132,7 +135,8 @@ class Oracle:
     def attach(
         self, name: str, regions: list[dict[str, Any]], descriptors: list[int] | None = None
     ) -> dict[str, Any]:
-        """Open a region: `inputs`, `truth` (expected outputs) or `shortcut` (what `imitate` computes)."""
+        """Open a region: `inputs`, `truth` (expected outputs), `shortcut` (what `imitate` computes) or `noisy` (what
+        `err` does)."""
         (self.regions[name],) = opened(regions, descriptors or [], str(self.device))
         return {"event": "staged"}
 
@@ -143,6 +147,7 @@ class Oracle:
 
     def draw(self, seed: int, variant: str) -> dict[str, Any]:
         """Draw the arguments of one call and write the tensors into the first region."""
+        self.variant = variant
         specs = self._place(self._drawn(seed), variant)
         self._let_go()
         remaining = iter(specs)
@@ -190,6 +195,17 @@ class Oracle:
                 for name, tensor in self.model.named_parameters():
                     tensor.copy_(kept[name])
 
+    def err(self, seed: int, noise: int, variances: Variances) -> dict[str, Any]:
+        """What honest float32 arithmetic could make of the arguments just drawn, into the region `noisy`.
+
+        Args:
+            noise: seed of the errors; see `RoundingNoise`.
+            variances: whether they are taken from means of squares; see `RoundingNoise`.
+        """
+        generator = torch.Generator(self.device).manual_seed(noise)
+        rounding = RoundingNoise(generator, self.variant == "offgrid", variances)
+        return self._write("noisy", self._forward(seed, rounding))
+
     def _default(self, name: str) -> float:
         """The constant a parameter starts with under PyTorch's default initialisers; 0 for one drawn at random."""
         if not self._plain:
@@ -200,16 +216,26 @@ class Oracle:
         constant = first.numel() and torch.equal(first, second) and bool((first == first.flatten()[0]).all())
         return float(first.flatten()[0]) if constant else 0.0
 
-    def _forward(self, seed: int) -> list[torch.Tensor]:
+    def _forward(self, seed: int, noise: RoundingNoise | None = None) -> list[torch.Tensor]:
         default = torch.get_default_dtype()
         if self.precise:
             torch.set_default_dtype(torch.float64)  # so that states the forward makes itself are float64 too
         try:
             torch.manual_seed(seed)
             with torch.no_grad():
-                return flatten(self.model(*[self._raise_precision(a) for a in self.arguments]))
+                arguments = [self._raise_precision(a) for a in self.arguments]
+                if noise is None:
+                    return flatten(self.model(*arguments))
+                noise.mark(arguments)
+                with noise, self._without_fused_cells():
+                    return flatten(self.model(*arguments))
         finally:
             torch.set_default_dtype(default)
+
+    def _without_fused_cells(self) -> AbstractContextManager[Any]:
+        """cuDNN runs a recurrent network as one operator; without it, its sums show."""
+        recurrent = any(isinstance(each, torch.nn.RNNBase) for each in self.model.modules())
+        return torch.backends.cudnn.flags(enabled=False) if recurrent else nullcontext()
 
     def _write(self, region: str, outputs: list[torch.Tensor]) -> dict[str, Any]:
         specs = _as_specs(outputs)

@@ -50,6 +50,7 @@ class OracleProcess:
         """Names of the constructor's arguments."""
         self.alike: dict[str, Domain] = {}
         """Arguments of `forward` that two draws of its own have in common, with their domains."""
+        self._noisy: Region | None = None
 
     def start(self, math: MathMode) -> Any:
         """Import the problem there, and make room for its inputs; returns the constructor's arguments, encoded."""
@@ -113,6 +114,23 @@ class OracleProcess:
         claim = self._tell("imitate", "done", seed=seed, shortcut=shortcut)
         return self._shortcut.tensors(specs), bool(claim.data["changed"])
 
+    def err(self, seed: int, noise: int, variances: str = "usual") -> list[torch.Tensor]:
+        """What honest float32 arithmetic could answer; see `Oracle.err`."""
+        if self._noisy is None:
+            self._noisy = self._create(size_of(self.truth_specs))
+            self._attach("noisy", self._noisy)
+        self._tell("err", "done", seed=seed, noise=noise, variances=variances)
+        return self._noisy.tensors(self.truth_specs)
+
+    def forget_errors(self) -> None:
+        """Give back the memory that `err` has taken."""
+        if self._noisy is not None:
+            noisy, self._noisy = self._noisy, None
+            try:
+                self._tell("detach", "staged", name="noisy")
+            finally:
+                noisy.close()
+
     def forget_shortcuts(self) -> None:
         """Give back the memory that `imitate` has taken."""
         if self._shortcut is not None:
@@ -141,7 +159,7 @@ class OracleProcess:
         """End the process and give the memory of all regions back."""
         if self._process is not None:
             self._process.close()
-        for region in (getattr(self, "inputs", None), self._truth, self._shortcut):
+        for region in (getattr(self, "inputs", None), self._truth, self._shortcut, self._noisy):
             if region is not None:
                 region.close()
 

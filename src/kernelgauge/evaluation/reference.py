@@ -13,8 +13,10 @@ import torch
 from kernelgauge.checks.numerics import Distance, distances
 from kernelgauge.config import PUBLIC_SEED, Protocol
 from kernelgauge.errors import MachineError, ProblemError, ReferenceTooLarge
+from kernelgauge.evaluation.accumulating_operators import Variances
 from kernelgauge.evaluation.channel import Claim, TensorSpec
 from kernelgauge.evaluation.failures import Failure, WorkerKilled
+from kernelgauge.evaluation.honest import HonestErrors
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.math_modes import roundoff
 from kernelgauge.evaluation.oracle_process import OracleProcess
@@ -81,6 +83,7 @@ class Reference:
         self.rounding_decides = False
         """Whether inputs that differ by rounding have answers far apart: then nobody knows the right one."""
         self.notes: list[str] = []
+        self.honest = HonestErrors(self)
         self.init: Any = None
         self.arguments: list[Any] = []
         self.call_seed = 0
@@ -260,6 +263,14 @@ class Reference:
         """
         specs = self._oracle.truth_specs if self.precise else self.expected
         return self._oracle.imitate(self.call_seed, shortcut, specs)
+
+    def err(self, noise: int, variances: Variances = "usual") -> list[torch.Tensor]:
+        """What honest float32 arithmetic could answer for the inputs just drawn; see `Oracle.err`."""
+        return self._oracle.err(self.call_seed, noise, variances)
+
+    def forget_errors(self) -> None:
+        """Give back the memory that `err` has taken."""
+        self._oracle.forget_errors()
 
     def forget_shortcuts(self) -> None:
         """Give back the memory that `imitate` has taken."""

@@ -73,6 +73,9 @@ class Trial(Record):
     worst: float = 0.0
     """Largest single-element error, in the same relative unit."""
     reference_worst: float = 0.0
+    honest_error: float | None = None
+    """The error that honest float32 arithmetic was found to make of these inputs in the worst usual order, where that
+    was asked because the usual bound refused the answer: then `allowed` may follow from it."""
     agreed: bool
     difference: Difference | None = None
     """Which elements are wrong; None where the trial agreed, or no element stands out."""

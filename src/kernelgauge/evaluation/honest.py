@@ -1,0 +1,135 @@
+"""What honest float32 arithmetic makes of the inputs just drawn: asked only where the usual bound refuses."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import torch
+
+from kernelgauge.checks.numerics import Allowance, Distance, distances, honest_allowance
+from kernelgauge.config import NARROW
+from kernelgauge.errors import ReferenceTooLarge
+from kernelgauge.evaluation.accumulating_operators import Variances
+from kernelgauge.evaluation.trusted import ReferenceRaised
+
+if TYPE_CHECKING:
+    from kernelgauge.evaluation.reference import Reference
+
+# Forwards with other noise: before the spread of what they say is trusted, and for one answer at the most.
+_LEAST, _MOST = 4, 12
+# An error is called by a mechanism's name if that one makes it to within this factor.
+_ALIKE = 2.0
+# A variance from the mean of squares errs by one rounding of that at the least, and by this much more at the most
+# than the longest honest chain.
+_SHORT_OF = 64.0
+_OPERANDS = {"tf32": "TF32", "bfloat16": "bfloat16"}
+
+
+class HonestErrors:
+    """Errors of honest float32 arithmetic for one reference, by the variant of the inputs they were found on.
+
+    Args:
+        reference: whose oracle is asked about the inputs it has drawn last.
+    """
+
+    def __init__(self, reference: Reference):
+        self._reference = reference
+        self._found: dict[str, list[list[Distance]]] = {}
+        self._unknown = False
+        self.asked = 0
+        """Forwards with noise so far."""
+
+    def widen(
+        self, variant: str, found: Sequence[Distance], usual: Sequence[Allowance], truth: Sequence[torch.Tensor]
+    ) -> tuple[list[Allowance], list[float | None]]:
+        """What is allowed where honest arithmetic may be further off than usual, and how far that was found to be.
+
+        Earlier draws of the same variant are asked first. What no width would save is not asked about.
+
+        Args:
+            found: errors of an answer, one for each output.
+            usual: what is allowed anyway.
+            truth: the right outputs.
+        """
+        agreement = self._reference.protocol.agreement
+        nothing: tuple[list[Allowance], list[float | None]] = list(usual), [None] * len(usual)
+        if self._unknown or agreement.math in NARROW or not self._reference.precise:
+            return nothing
+        most = agreement.honest_most
+        refused = [error for limit, error in zip(usual, found, strict=True) if not limit.accepts(error)]
+        if not refused or any(not (error.rms <= most and error.worst <= agreement.honest_worst) for error in refused):
+            return nothing
+        known = self._found.setdefault(variant, [])
+        here: list[list[Distance]] = []
+        with self._asking():
+            while True:
+                for draws in (known, here):
+                    widened = self._widened(draws, usual)
+                    if all(limit.accepts(error) for limit, error in zip(widened, found, strict=True)):
+                        return widened, self._typical(draws)
+                if len(here) >= _MOST:
+                    return widened, self._typical(here)
+                drawn = self._draw(truth)
+                known.append(drawn)
+                here.append(drawn)
+        return nothing
+
+    def explain(self, found: Distance, truth: Sequence[torch.Tensor]) -> str:
+        """What makes an error of this size in an output, of these inputs, as far as that is known; else nothing."""
+        if not self._reference.precise or self._reference.protocol.agreement.math in NARROW:
+            return ""
+        with self._asking():
+            if self._cancelled(found, truth):
+                return (
+                    "cancellation: as a variance from the mean of squares less the squared mean errs, in float32, "
+                    "where the mean is large beside the deviation"
+                )
+            for precision, name in _OPERANDS.items():
+                made = self._largest(distances(self._reference.imitate(precision)[0], truth))
+                if made / _ALIKE <= found.rms <= made * _ALIKE:
+                    return f"inputs and parameters rounded to {name} make {made:.2g}"
+        return ""
+
+    def _cancelled(self, found: Distance, truth: Sequence[torch.Tensor]) -> bool:
+        one = self._largest(self._draw(truth, "one_pass"))
+        two = self._largest(self._draw(truth, "two_pass"))
+        return one > 4 * two and one / _SHORT_OF <= found.rms <= _ALIKE * 4 * one and found.rms > 4 * two
+
+    @staticmethod
+    def _largest(found: Sequence[Distance]) -> float:
+        return max(each.rms for each in found)
+
+    def _draw(self, truth: Sequence[torch.Tensor], variances: Variances = "usual") -> list[Distance]:
+        self.asked += 1
+        return distances(self._reference.err(secrets.randbits(62), variances), truth)
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Give back the memory that asking takes; where it does not suffice, nothing more is asked."""
+        reference = self._reference
+        try:
+            yield
+        except (ReferenceTooLarge, ReferenceRaised, torch.OutOfMemoryError) as error:
+            self._unknown = True
+            reason = str(error).splitlines()[0]
+            reference.notes.append(f"what honest float32 arithmetic makes of the inputs is not known: {reason}")
+        finally:
+            reference.forget_errors()
+
+    def _widened(self, draws: Sequence[Sequence[Distance]], usual: Sequence[Allowance]) -> list[Allowance]:
+        if len(draws) < _LEAST:
+            return list(usual)
+        agreement = self._reference.protocol.agreement
+        return [
+            honest_allowance(agreement, [draw[output] for draw in draws], limit) for output, limit in enumerate(usual)
+        ]
+
+    @staticmethod
+    def _typical(draws: Sequence[Sequence[Distance]]) -> list[float | None]:
+        return [
+            math.sqrt(sum(each.rms**2 for each in of_output) / len(draws)) for of_output in zip(*draws, strict=True)
+        ]
