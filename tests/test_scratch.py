@@ -8,7 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from kernelgauge.evaluation.scratch import ScratchFolders, delete
+from kernelgauge.evaluation.scratch import ScratchFolders
+from kernelgauge.folders import delete
 
 MAKE_ONE_AND_WAIT = """
 import sys, time

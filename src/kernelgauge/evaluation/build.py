@@ -17,7 +17,7 @@ from kernelgauge.evaluation.failures import Failure, compiler_error, explain_end
 from kernelgauge.evaluation.isolation import SHARED_MEMORY
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.process import WorkerProcess
-from kernelgauge.evaluation.scratch import delete
+from kernelgauge.folders import delete
 from kernelgauge.schema import Candidate, Outcome
 from kernelgauge.timing.cores import step_back
 

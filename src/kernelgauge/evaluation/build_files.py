@@ -9,6 +9,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from kernelgauge.folders import walked
+
 _MOST_BYTES = 512 << 20
 # Of a build that is brought to a worker: PyTorch's own extensions have some megabytes in a dozen files.
 _MOST_COPIED_BYTES = 2 << 30
@@ -21,10 +23,10 @@ _PROGRAMS = ("", ".so", ".cubin", ".o")
 def files_of(build_dir: Path) -> Iterator[bytes]:
     """Contents of the files that may hold machine code, up to half a gigabyte in all."""
     left = _MOST_BYTES
-    for folder, _, names in os.walk(build_dir):
-        for name in names:
-            if left and Path(name).suffix in _PROGRAMS:
-                content = _read(Path(folder, name), left)
+    for folder, _, files in walked(build_dir):
+        for file in files:
+            if left and Path(file.name).suffix in _PROGRAMS:
+                content = _read(folder / file.name, left)
                 left -= len(content)
                 yield content
 
@@ -42,12 +44,12 @@ def copy_build(build_dir: Path, target: Path) -> None:
         OSError: there is no room.
     """
     files = size = 0
-    for folder, folders, names in os.walk(build_dir, onerror=_raise):
-        place = target / Path(folder).relative_to(build_dir)
+    for folder, folders, others in walked(build_dir, _raise):
+        place = target / folder.relative_to(build_dir)
         try:
             place.mkdir()
-            for name in (*folders, *names):
-                source = Path(folder, name)
+            for name in (entry.name for entry in (*folders, *others)):
+                source = folder / name
                 found = source.lstat()
                 files, size = files + 1, size + found.st_size  # each link, and holes too: a copy makes them real
                 if files > _MOST_COPIED_FILES or size > _MOST_COPIED_BYTES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -12,6 +13,8 @@ from pathlib import Path
 # What an entry of a folder takes at least, however empty: nobody shall be kept busy with counting them.
 _LEAST_BYTES = 16 * 1024
 _BLOCK = 512
+# For a folder deeper than a path reaches: what lies there cannot be counted, and nobody honest nests so deep.
+_OUT_OF_REACH = 2**62
 
 
 def stored(pids: Iterable[int], limit: int, folders: Iterable[Path]) -> int:
@@ -31,12 +34,25 @@ def stored(pids: Iterable[int], limit: int, folders: Iterable[Path]) -> int:
 def _below(folder: Path) -> Iterator[int]:
     waiting = [folder]
     while waiting:
-        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+        try:
+            entries = os.scandir(waiting.pop())
+        except OSError as error:
+            yield _of_error(error)
+            continue
+        with entries:
             for entry in entries:
-                with suppress(OSError):  # gone since
-                    yield max(_LEAST_BYTES, _BLOCK * entry.stat(follow_symlinks=False).st_blocks)
+                try:
+                    size = max(_LEAST_BYTES, _BLOCK * entry.stat(follow_symlinks=False).st_blocks)
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(Path(entry.path))
+                except OSError as error:
+                    size = _of_error(error)
+                yield size
+
+
+def _of_error(error: OSError) -> int:
+    """Bytes of what cannot be looked at: nothing if it has gone since."""
+    return _OUT_OF_REACH if error.errno == errno.ENAMETOOLONG else 0
 
 
 def _unnamed(pids: Iterable[int]) -> Iterator[int]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from kernelgauge.folders import delete
 
 
 class ScratchFolders:
@@ -49,22 +50,6 @@ class ScratchFolders:
             self._own = Path(tempfile.mkdtemp(prefix="session-", dir=self._root))
             self._lock = os.open(self._own, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
-
-
-def delete(folder: Path) -> None:
-    """Delete a folder that a candidate may have filled, and closed to its owner."""
-    shutil.rmtree(folder, ignore_errors=True)
-    if folder.exists():
-        for place, _, _ in os.walk(_opened(folder)):
-            for below in os.scandir(place):
-                if below.is_dir(follow_symlinks=False):
-                    _opened(Path(below.path))
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _opened(folder: Path) -> Path:
-    folder.chmod(0o700)
-    return folder
 
 
 @contextmanager
