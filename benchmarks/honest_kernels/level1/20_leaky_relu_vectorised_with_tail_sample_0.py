@@ -7,7 +7,7 @@ from torch.utils.cpp_extension import load_inline
 
 cuda_src = r"""
 #include <torch/extension.h>
-#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDAStream.h>
 
 __device__ __forceinline__ float leaky(float v, float slope) { return v > 0.f ? v : v * slope; }
 
@@ -33,7 +33,7 @@ torch::Tensor leaky_relu_forward(torch::Tensor x, double negative_slope) {
     auto xc = x.contiguous();
     auto y = torch::empty_like(xc);
     const int64_t n = xc.numel(), n4 = n / 4;
-    auto stream = at::cuda::getCurrentCUDAStream();
+    auto stream = c10::cuda::getCurrentCUDAStream();
     const int threads = 512;
     if (n4 > 0) {
         leaky_relu_vec4<<<(unsigned)((n4 + threads - 1) / threads), threads, 0, stream>>>(

@@ -7,7 +7,7 @@ from torch.utils.cpp_extension import load_inline
 
 src = r"""
 #include <torch/extension.h>
-#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDAStream.h>
 #include <math.h>
 
 #define THREADS 256
@@ -66,7 +66,7 @@ torch::Tensor softmax(torch::Tensor x) {
     auto y = torch::empty_like(x);
     auto row_max = torch::full({rows}, -INFINITY, x.options());
     auto row_sum = torch::zeros({rows}, x.options());
-    auto stream = at::cuda::getCurrentCUDAStream();
+    auto stream = c10::cuda::getCurrentCUDAStream();
     const dim3 chunks((cols + CHUNK - 1) / CHUNK, rows);
     max_kernel<<<chunks, THREADS, 0, stream>>>(x.data_ptr<float>(), row_max.data_ptr<float>(), cols);
     sum_kernel<<<chunks, THREADS, 0, stream>>>(

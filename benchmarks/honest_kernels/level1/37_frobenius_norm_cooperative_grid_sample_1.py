@@ -7,7 +7,8 @@ from torch.utils.cpp_extension import load_inline
 
 source = r"""
 #include <torch/extension.h>
-#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAStream.h>
 #include <cooperative_groups.h>
 
 namespace cg = cooperative_groups;
@@ -53,8 +54,8 @@ torch::Tensor frobenius_cooperative(torch::Tensor input) {
     float* partial = buffer.data_ptr<float>();
     int64_t n = input.numel();
     void* args[] = {&x, &y, &partial, &n};
-    AT_CUDA_CHECK(cudaLaunchCooperativeKernel(
-        (void*)frobenius_kernel, dim3(blocks), dim3(256), args, 0, at::cuda::getCurrentCUDAStream()));
+    C10_CUDA_CHECK(cudaLaunchCooperativeKernel(
+        (void*)frobenius_kernel, dim3(blocks), dim3(256), args, 0, c10::cuda::getCurrentCUDAStream()));
     return output;
 }
 """

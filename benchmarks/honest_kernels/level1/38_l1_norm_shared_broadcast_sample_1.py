@@ -7,7 +7,7 @@ from torch.utils.cpp_extension import load_inline
 
 cuda_src = r"""
 #include <torch/extension.h>
-#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDAStream.h>
 
 template <int THREADS>
 __global__ void l1_norm_block(const float* __restrict__ x, float* __restrict__ y, const int64_t dim) {
@@ -29,7 +29,7 @@ __global__ void l1_norm_block(const float* __restrict__ x, float* __restrict__ y
 
 torch::Tensor l1_norm(torch::Tensor x) {
     auto y = torch::zeros_like(x);
-    l1_norm_block<512><<<x.size(0), 512, 0, at::cuda::getCurrentCUDAStream()>>>(
+    l1_norm_block<512><<<x.size(0), 512, 0, c10::cuda::getCurrentCUDAStream()>>>(
         x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
     return y;
 }

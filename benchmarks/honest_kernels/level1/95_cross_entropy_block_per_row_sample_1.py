@@ -7,7 +7,7 @@ from torch.utils.cpp_extension import load_inline
 
 cuda_src = r"""
 #include <torch/extension.h>
-#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDAStream.h>
 #include <cfloat>
 
 constexpr int T = 256;
@@ -42,7 +42,7 @@ torch::Tensor cross_entropy(torch::Tensor x, torch::Tensor target) {
     TORCH_CHECK(x.dim() == 2 && target.dim() == 1 && x.size(0) == target.size(0), "shapes");
     TORCH_CHECK(target.scalar_type() == torch::kInt64, "class indices are int64");
     auto loss = torch::empty({x.size(0)}, x.options());
-    ce_rows<<<x.size(0), T, 0, at::cuda::getCurrentCUDAStream()>>>(
+    ce_rows<<<x.size(0), T, 0, c10::cuda::getCurrentCUDAStream()>>>(
         x.data_ptr<float>(), target.data_ptr<int64_t>(), loss.data_ptr<float>(), x.size(1));
     return loss.mean();
 }
