@@ -188,7 +188,7 @@ def _mistimed(specimen: Specimen, record: Evaluation) -> str:
 def _deviation(specimen: Specimen, record: Evaluation, device: str) -> str:
     """How a verdict differs from what is due; empty if it does not."""
     due = specimen.due(device)
-    if (record.outcome, record.rule) != due:
+    if record.outcome is not due[0] or (due != (Outcome.REJECTED, None) and record.rule != due[1]):
         return f"{_words(record.outcome, record.rule)} where {_words(*due)} is due"
     says = specimen.header.get("says", "")
     if says not in record.reason:

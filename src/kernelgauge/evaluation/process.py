@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -27,21 +28,26 @@ from kernelgauge.evaluation.holdings import Holdings, count
 from kernelgauge.evaluation.isolation import SHARED_MEMORY
 from kernelgauge.evaluation.keeper import Keeper, is_readable
 from kernelgauge.evaluation.launcher import Role, Zygote, fork_request, memory_limit
-from kernelgauge.evaluation.stillness import Running, ran_since
+from kernelgauge.evaluation.stillness import Pursuit, Running, ran_since
 from kernelgauge.folders import delete
 
 _SETUP_SECONDS = 60.0
 _LOG_BYTES = 32 * 1024
 # As long as a core is not needed elsewhere: longer calls are not hurt by the time it takes to be woken.
 _SPIN_SECONDS = 0.02
+# Who stops when told to has done so by then, and the holder may need the core that looking takes.
+_PURSUIT_SECONDS = 0.001
 # How often the parent looks how much a worker holds while it waits for it.
 _LOOK_SECONDS = 0.25
 
 
-def _spin_until_readable(channel: socket.socket) -> bool:
+def _spin_until_readable(
+    channel: socket.socket, seconds: float = _SPIN_SECONDS, meanwhile: Callable[[], None] = lambda: None
+) -> bool:
     """Whether there was something to read within the first milliseconds."""
-    deadline = time.perf_counter() + _SPIN_SECONDS
+    deadline = time.perf_counter() + seconds
     while time.perf_counter() < deadline:
+        meanwhile()
         try:
             channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -107,6 +113,7 @@ class WorkerProcess:
         self._folders = [self.scratch, *(folder for folder in writable if folder != SHARED_MEMORY)]
         self.device_started = False
         self._still = Running()
+        self._others_ns = 0
         try:
             try:
                 zygote.fork(request, [theirs.fileno(), self._keeper.reporting, self._log, holder_side.fileno()])
@@ -213,19 +220,32 @@ class WorkerProcess:
         self._keeper.signal(signal.SIGSTOP)
         self._frozen = True
 
-    def freeze(self) -> None:
-        """Stop the worker and all it has started, wherever it hid them; a no-op if it is gone.
+    def freeze(self) -> int:
+        """Stop the worker and all it has started, wherever it hid them; no more if it is gone.
 
         The holder of the process namespace does it, since no group or session reaches beyond that namespace. Where
         there is none, only the worker's own process group stops.
+
+        Returns:
+            When it had stopped, in ns of `time.perf_counter_ns`: when it was told to, and later by as long as some of
+            it may have run on. That is no longer than until all was still, and no longer than the processor time
+            used. Whose clocks nobody has read at that moment, all but the worker, may have used theirs then since
+            they were stopped last; and if processes or threads have come or gone since, those that have ended may
+            have done so.
         """
         self.halt()
-        self._still = self._ask_holder(b"stop")
-
-    @property
-    def has_company(self) -> bool:
-        """Whether there were other processes in the worker's namespace when it was stopped last."""
-        return self._still.processes > 1
+        halted = time.perf_counter_ns()
+        worker = Pursuit(self.pid)
+        before, others_before = self._still, self._others_ns
+        self._still = self._ask_holder(b"stop", worker.look)
+        ran_ns, used_ns = worker.ran_ns(halted)
+        if self._still.processes < 0:
+            return halted + ran_ns
+        self._others_ns = self._still.used_ns - used_ns
+        others_ran_ns = max(self._still.at_ns - halted, 0)
+        if self._still.same_family(before):
+            others_ran_ns = min(others_ran_ns, max(self._others_ns - others_before, 0))
+        return halted + ran_ns + others_ran_ns
 
     def ran_while_stopped(self) -> str:
         """In words, if the worker or anything it has started has run since `freeze`; empty if nothing has."""
@@ -233,22 +253,27 @@ class WorkerProcess:
             return ""
         return ran_since(self._still, lambda: self._ask_holder(b"tell"))
 
-    def _ask_holder(self, order: bytes) -> Running:
-        """What the processes of the worker's namespace do."""
+    def _ask_holder(self, order: bytes, meanwhile: Callable[[], None] | None = None) -> Running:
+        """What the processes of the worker's namespace do.
+
+        Args:
+            meanwhile: called again and again as long as the answer has not come, at first.
+        """
         if not self._has_holder():
             return Running()
         try:
-            return Running.decode(self._answer_of_holder(order))
+            return Running.decode(self._answer_of_holder(order, meanwhile))
         except (OSError, ValueError):  # it ends with the worker
             return Running()
 
     def _has_holder(self) -> bool:
         return bool(self._keeper.holder) and self.alive()
 
-    def _answer_of_holder(self, order: bytes) -> bytes:
+    def _answer_of_holder(self, order: bytes, meanwhile: Callable[[], None] | None = None) -> bytes:
         self._holder_control.send(order)
-        is_readable(self._holder_control.fileno(), _SETUP_SECONDS)
-        return self._holder_control.recv(64)
+        if meanwhile is None or not _spin_until_readable(self._holder_control, _PURSUIT_SECONDS, meanwhile):
+            is_readable(self._holder_control.fileno(), _SETUP_SECONDS)
+        return self._holder_control.recv(256)
 
     def alive(self) -> bool:
         """Whether it has not ended."""

@@ -256,7 +256,7 @@ class Side:
             first = process.receive_raw(limit, spin, idle=self.limits.call_seconds)
             computed = time.perf_counter_ns()
             if look:
-                computed = self._stopped_at()
+                computed = process.freeze()  # what ran on counts as well
             if (said := process.parse(first, "computed")).event == "failed":
                 raise claimed_failure("forward", said)
             drained = computed
@@ -289,13 +289,6 @@ class Side:
     def looks(self) -> bool:
         """Whether the parent can see what this worker has computed before it is copied out."""
         return self._device == "cpu" and self.process.readable
-
-    def _stopped_at(self) -> int:
-        """Stop the worker, and tell when: others that it has started may have gone on a little longer."""
-        self.process.halt()
-        stopped = time.perf_counter_ns()
-        self.process.freeze()
-        return time.perf_counter_ns() if self.process.has_company else stopped
 
     def _glimpse(self, claim: Claim) -> Glimpse | None:
         found = glimpse(self.process.pid, claim.places, self.staging.expected)
