@@ -14,7 +14,6 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, replace
-from pathlib import Path
 
 # From <linux/posix-timers.h>: the processor clock of another process, by its id.
 _CPUCLOCK_SCHED = 2
