@@ -203,3 +203,55 @@ def test_each_specimen_gets_its_verdict_on_a_gpu_too(findings: dict[str, Finding
     if finding.verdict == "skipped":
         pytest.skip(finding.why)
     assert finding.verdict == "as due", "\n".join([finding.why, finding.reason, finding.log])
+
+
+AUTOTUNED = """
+import torch
+import triton
+import triton.language as tl
+
+
+def tuned():
+    configurations = [
+        triton.Config({"BLOCK": block, "STEPS": steps}, num_warps=warps)
+        for block in (512, 1024, 2048) for steps in (4, 8, 16) for warps in (2, 4, 8, 16)
+    ]
+
+    @triton.autotune(configurations, key=["n"])
+    @triton.jit
+    def kernel(x, y, n, BLOCK: tl.constexpr, STEPS: tl.constexpr):
+        for step in tl.static_range(STEPS):
+            i = (tl.program_id(0).to(tl.int64) * STEPS + step) * BLOCK + tl.arange(0, BLOCK)
+            value = tl.load(x + i, mask=i < n, other=0.0)
+            tl.store(y + i, tl.where(value > 0.5, (value - 0.5) * value, 0.0), mask=i < n)
+
+    return kernel
+
+
+kernel = tuned()
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        kernel[lambda given: (triton.cdiv(x.numel(), given["BLOCK"] * given["STEPS"]),)](x, y, x.numel())
+        return y
+"""
+
+
+def test_a_first_call_that_compiles_and_tunes_is_no_hang() -> None:
+    """36 configurations, in a session in which no other call may take longer than a few of them."""
+    with Session(limits=Limits(call_seconds=6.0, first_call_seconds=300.0)) as session:
+        record = judged(session, AUTOTUNED, timed=True)
+    assert record.passed, record.reason
+    assert record.first_call_s is not None and record.first_call_s > 6.0, "it shows nothing if it is that fast"
+    assert record.timing is not None
+
+
+def test_cpp_that_calls_aten_is_a_candidate_on_a_gpu(gpu_session: Session) -> None:
+    source = SPECIMENS["calls_torch_from_cpp"].source
+    problem = specimen_problem("linear_norm_relu", "cuda")
+    record = gpu_session.evaluate(problem, source, device="cuda", timed=False)
+    assert record.passed and record.backend == "cpp", record.reason
+    refused = gpu_session.evaluate(problem, source, device="cuda", timed=False, rules="kernel-required")
+    assert (refused.outcome, refused.rule) == (Outcome.REJECTED, "no_own_kernel"), refused.reason

@@ -14,7 +14,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from kernelgauge import hardware
-from kernelgauge.checks.memory import Call, least_bytes, surplus
+from kernelgauge.checks.memory import Call, least, surplus
 from kernelgauge.cli.main import app
 from kernelgauge.config import Limits, load_protocol
 from kernelgauge.errors import ReferenceTooLarge
@@ -68,17 +68,17 @@ def test_a_call_is_measured_from_what_the_problem_says_of_itself(small: Session)
 
 def test_parameters_count_in_both_workers_and_in_float64() -> None:
     call = Call(0, 0, 4 * GB, 0, 0, 8 * GB, 0)
-    assert least_bytes(call, precise=True) == CONTEXTS + 2 * 4 * GB + 8 * GB
-    assert least_bytes(call, precise=False) == CONTEXTS + 3 * 4 * GB
+    assert least(call, precise=True).whole == CONTEXTS + 2 * 4 * GB + 8 * GB
+    assert least(call, precise=False).whole == CONTEXTS + 3 * 4 * GB
 
 
 def test_the_floor_is_what_the_parts_add_up_to() -> None:
     call = Call(GB, GB, 0, 2 * GB, 2 * GB, 0, GB // 4)
     compared = 2 * 8 * 2**26
-    assert least_bytes(call, precise=True) == CONTEXTS + (3 + 4 + 2 + 2 + 4) * GB + compared
+    assert least(call, precise=True).whole == CONTEXTS + (3 + 4 + 2 + 2 + 4) * GB + compared
     # With 64 KB to compare nothing is looked at in pieces.
     tiny = Call(GB, 8192 * 4, 0, 2 * GB, 8192 * 8, 0, 8192)
-    assert least_bytes(tiny, precise=True) == CONTEXTS + 5 * GB + 6 * 8192 * 4 + 2 * 8192 * 8 + 2 * 8 * 8192
+    assert least(tiny, precise=True).whole == CONTEXTS + 5 * GB + 6 * 8192 * 4 + 2 * 8192 * 8 + 2 * 8 * 8192
 
 
 @pytest.mark.parametrize(("free", "cap", "held"), [(139, 24, 115), (24, 24, 0), (20, 24, 0)])

@@ -109,11 +109,6 @@ def least(call: Call, precise: bool) -> Floor:
     )
 
 
-def least_bytes(call: Call, precise: bool) -> int:
-    """The same in one sum."""
-    return least(call, precise).whole
-
-
 def surplus(free: int, cap: int) -> int:
     """Bytes of a device to hold back, so that no more than `cap` are free."""
     return max(0, free - cap)

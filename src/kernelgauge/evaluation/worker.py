@@ -15,6 +15,7 @@ import shutil
 import socket
 import sys
 import traceback
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -106,7 +107,9 @@ class Bench:
         self._spin = torch.zeros(1 << 17)
         self._timers: dict[str, Timer] = {}
 
-    def load(self, path: str, backend: str, build_dir: str | None, attribute: str, lent: list[str]) -> dict[str, Any]:
+    def load(
+        self, path: str, backend: str, build_dir: str | None, attribute: str, lent: Sequence[str] = ()
+    ) -> dict[str, Any]:
         if build_dir is not None and (Path(build_dir) / "inductor").is_dir():
             # TorchInductor locks files in its cache even to read it: a copy, so that the build stays as it is.
             shutil.copytree(Path(build_dir) / "inductor", os.environ["TORCHINDUCTOR_CACHE_DIR"], symlinks=True)
@@ -118,7 +121,9 @@ class Bench:
             raise AttributeError(f"the file defines no class {attribute}")
         return {"event": "loaded"}
 
-    def build(self, path: str, backend: str, build_dir: str, hidden: bool, lent: list[str]) -> dict[str, Any]:
+    def build(
+        self, path: str, backend: str, build_dir: str, hidden: bool, lent: Sequence[str] = ()
+    ) -> dict[str, Any]:
         with hidden_device() if hidden else contextlib.nullcontext(), lending(lent):
             backend_named(backend).build(Path(path), Path(build_dir))
         return {"event": "loaded"}

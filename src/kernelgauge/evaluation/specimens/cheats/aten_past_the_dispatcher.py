@@ -3,7 +3,7 @@
 # class: rules/own_kernel
 # needs: cpu
 # rules: kernel-required
-# says: no kernel of its own ran
+# says: nothing of its own
 # verdict: rejected no_own_kernel
 import torch
 import torch.nn as nn
