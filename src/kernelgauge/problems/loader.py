@@ -44,21 +44,20 @@ def sizes_within(name: str | Path, wanted: Sizes) -> Sizes:
 def check_sizes(keys: Iterable[str], wanted: Sizes) -> None:
     """Whether all of these problems can be judged at sizes that somebody asked for by name.
 
-    The built-in suite has all of them, and published weights where there are some.
+    The built-in suite has all of them, and published weights where there are some; a file of one's own among others
+    has one size, which is no surprise.
 
-    Raises ProblemError for a problem of an imported suite, or a user's own file, that has not.
+    Raises ProblemError for a problem of an imported suite that has not.
     """
-    asked = [key for key in keys if is_own_file(key) or suite_of(key)]
+    asked = [key for key in keys if suite_of(key)]
     lacking = [key for key in asked if wanted not in sizes_of(key)]
     if not lacking:
         return
-    suite = suite_of(lacking[0])
-    called = f"suite {suite}" if suite else "a file of your own"
     there = sorted({size for key in lacking for size in sizes_of(key)}, key=get_args(Sizes).index)
     which = lacking[0] if len(asked) == 1 else f"{len(lacking)} of {len(asked)} problems, such as {lacking[0]}"
     raise ProblemError(
-        f"{called} has no sizes {wanted!r} for {which}: it has {', '.join(there)}; leave --sizes out, "
-        "and each problem is judged at what it has"
+        f"suite {suite_of(lacking[0])} has no sizes {wanted!r} for {which}: it has {', '.join(there)}; "
+        "leave --sizes out, and each problem is judged at what it has"
     )
 
 
