@@ -10,7 +10,6 @@ import fcntl
 import hashlib
 import json
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kernelgauge.backends.base import Backend
+from kernelgauge.deletion import delete
 from kernelgauge.schema import Candidate
 
 # The manifest lies beside the folder the candidate's build can write to: what it wrote there is never opened by us.
@@ -69,13 +69,13 @@ class BuildCache:
                 make(staging / _ARTIFACT)
                 (staging / _MANIFEST).write_text(json.dumps({"key": key, "built": time.time()}))
                 target = self.root / key
-                shutil.rmtree(target, ignore_errors=True)  # a folder without manifest: an older, broken one
+                delete(target)  # a folder without manifest: an older, broken one
                 staging.rename(target)
             finally:
-                shutil.rmtree(staging, ignore_errors=True)
+                delete(staging)
             return target / _ARTIFACT, True
 
     def _clear_left_overs(self, key: str) -> None:
         """Remove what a killed build of this key left; we hold its lock, so nobody is at work there."""
         for left_over in self._staging.glob(f"{key}-*"):
-            shutil.rmtree(left_over, ignore_errors=True)
+            delete(left_over)

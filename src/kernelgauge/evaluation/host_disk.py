@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -12,6 +13,8 @@ from pathlib import Path
 # What an entry of a folder takes at least, however empty: nobody shall be kept busy with counting them.
 _LEAST_BYTES = 16 * 1024
 _BLOCK = 512
+# More than any limit.
+_OUT_OF_SIGHT = 1 << 62
 
 
 def stored(pids: Iterable[int], limit: int, folders: Iterable[Path]) -> int:
@@ -29,14 +32,28 @@ def stored(pids: Iterable[int], limit: int, folders: Iterable[Path]) -> int:
 
 
 def _below(folder: Path) -> Iterator[int]:
-    waiting = [folder]
+    waiting = [str(folder)]
     while waiting:
-        with suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                with suppress(OSError):  # gone since
-                    yield max(_LEAST_BYTES, _BLOCK * entry.stat(follow_symlinks=False).st_blocks)
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    yield _of(entry)
                     if entry.is_dir(follow_symlinks=False):
-                        waiting.append(Path(entry.path))
+                        waiting.append(entry.path)
+        except OSError as error:
+            yield _unseen(error)
+
+
+def _of(entry: os.DirEntry[str]) -> int:
+    try:
+        return max(_LEAST_BYTES, _BLOCK * entry.stat(follow_symlinks=False).st_blocks)
+    except OSError as error:
+        return _unseen(error)
+
+
+def _unseen(error: OSError) -> int:
+    """What is gone since takes no room; what lies deeper than a path can say, out of sight, takes too much."""
+    return _OUT_OF_SIGHT if error.errno == errno.ENAMETOOLONG else 0
 
 
 def _unnamed(pids: Iterable[int]) -> Iterator[int]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from kernelgauge.deletion import delete
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.channel import LARGEST_MESSAGE, Claim, parse_claim, send
 from kernelgauge.evaluation.endings import (
@@ -28,7 +29,6 @@ from kernelgauge.evaluation.holdings import Holdings, count
 from kernelgauge.evaluation.isolation import SHARED_MEMORY
 from kernelgauge.evaluation.keeper import Keeper, is_readable
 from kernelgauge.evaluation.launcher import Role, Zygote, fork_request, memory_limit
-from kernelgauge.evaluation.scratch import delete
 from kernelgauge.evaluation.stillness import Pursuit, Running, ran_since
 
 _SETUP_SECONDS = 60.0

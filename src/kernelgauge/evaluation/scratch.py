@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from kernelgauge.deletion import delete
 
 
 class ScratchFolders:
@@ -45,26 +46,11 @@ class ScratchFolders:
         # Nobody sweeps between the making of a folder and its lock.
         with _locked(self._root):
             for folder in self._root.iterdir():
-                _delete_if_abandoned(folder)
+                with suppress(OSError):  # whatever it is, others must be able to work
+                    _delete_if_abandoned(folder)
             self._own = Path(tempfile.mkdtemp(prefix="session-", dir=self._root))
             self._lock = os.open(self._own, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
-
-
-def delete(folder: Path) -> None:
-    """Delete a folder that a candidate may have filled, and closed to its owner."""
-    shutil.rmtree(folder, ignore_errors=True)
-    if folder.exists():
-        for place, _, _ in os.walk(_opened(folder)):
-            for below in os.scandir(place):
-                if below.is_dir(follow_symlinks=False):
-                    _opened(Path(below.path))
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _opened(folder: Path) -> Path:
-    folder.chmod(0o700)
-    return folder
 
 
 @contextmanager
@@ -78,14 +64,10 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _delete_if_abandoned(folder: Path) -> None:
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return
+    """Raises OSError if it is not: somebody else's lock is on it, or it is no folder."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         delete(folder)
-    except OSError:
-        pass
     finally:
         os.close(descriptor)

@@ -14,7 +14,6 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, replace
-from pathlib import Path
 
 # From <linux/posix-timers.h>: the processor clock of another process, by its id.
 _CPUCLOCK_SCHED = 2
@@ -101,7 +100,7 @@ class Pursuit:
             self._last_ns, self._since_ns = now_ns, time.perf_counter_ns()
 
     def ran_ns(self, began_ns: int) -> tuple[int, int]:
-        """Once it is still: for how long it can have run since `began_ns` on `time.perf_counter_ns`, and its clock."""
+        """Once it is still: for how long it can have run since `began_ns` of `time.perf_counter_ns`; its clock."""
         self.look()
         return max(min(self._since_ns - began_ns, self._last_ns - self._first_ns), 0), self._last_ns
 
