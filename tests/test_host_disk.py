@@ -11,6 +11,7 @@ import pytest
 from factories import REFERENCE
 
 from kernelgauge.config import Limits
+from kernelgauge.deletion import delete
 from kernelgauge.evaluation.host_disk import stored
 from kernelgauge.schema import Problem
 from kernelgauge.session import Session
@@ -65,6 +66,20 @@ def test_what_has_lost_its_name_counts_once_while_it_is_open(tmp_path: Path) -> 
         process.stdin.close()
     assert 6 * MEGABYTE <= found < 7 * MEGABYTE
     assert stored([process.pid], FAR, [tmp_path]) == 0
+
+
+@pytest.mark.parametrize("name", ["d", "long" * 60])
+def test_what_lies_deeper_than_a_path_can_say_is_too_much(tmp_path: Path, name: str) -> None:
+    place = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(-(-4096 // (len(name) + 1))):
+        os.mkdir(name, dir_fd=place)
+        inner = os.open(name, os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = inner
+    os.close(place)
+    assert stored([], FAR, [tmp_path]) > FAR
+    delete(tmp_path / name)
+    assert stored([], FAR, [tmp_path]) == 0
 
 
 WRITES = """import os

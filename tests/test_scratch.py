@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from kernelgauge.evaluation.scratch import ScratchFolders
-from kernelgauge.folders import delete
 
 MAKE_ONE_AND_WAIT = """
 import sys, time
@@ -42,27 +39,3 @@ def test_a_killed_session_is_swept_by_the_next_and_a_living_one_is_not(tmp_path:
         for process in (killed, living):
             process.kill()
             process.wait()
-
-
-def test_a_folder_closed_to_its_owner_is_deleted_too() -> None:
-    """As an ordinary user: nothing is closed to root."""
-    folder = Path(tempfile.mkdtemp())
-    nobody = 65534
-    child = os.fork()
-    if child == 0:
-        try:
-            if os.geteuid() == 0:
-                os.chown(folder, nobody, nobody)
-                os.setgid(nobody)
-                os.setuid(nobody)
-            inner = folder / "filled" / "deeper"
-            inner.mkdir(parents=True)
-            (inner / "large").write_bytes(b"0" * 1000)
-            for closed in (inner, inner.parent):
-                closed.chmod(0)
-            delete(folder / "filled")
-        finally:
-            os._exit(int((folder / "filled").exists()))
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
-    folder.rmdir()

@@ -171,12 +171,7 @@ from kernelgauge.evaluation.stillness import stop_others
 
 
 class Event(ctypes.Structure):
-    _fields_ = (
-        ("value", ctypes.c_void_p),
-        ("signo", ctypes.c_int),
-        ("notify", ctypes.c_int),
-        ("pad", ctypes.c_char * 48),
-    )
+    _fields_ = [("value", ctypes.c_void_p), ("signo", ctypes.c_int), ("to", ctypes.c_int), ("pad", 6 * ctypes.c_long)]
 
 
 child = os.fork()

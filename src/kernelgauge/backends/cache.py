@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kernelgauge.backends.base import Backend
-from kernelgauge.folders import delete
+from kernelgauge.deletion import delete
 from kernelgauge.schema import Candidate
 
 # The manifest lies beside the folder the candidate's build can write to: what it wrote there is never opened by us.

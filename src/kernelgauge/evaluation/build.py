@@ -12,12 +12,12 @@ from typing import Any
 from kernelgauge.backends.base import Route
 from kernelgauge.backends.cache import BuildCache, build_key
 from kernelgauge.backends.registry import backend_named
+from kernelgauge.deletion import delete
 from kernelgauge.evaluation.endings import WORKER_FAILURES
 from kernelgauge.evaluation.failures import Failure, compiler_error, explain_end, last_line
 from kernelgauge.evaluation.isolation import SHARED_MEMORY
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.process import WorkerProcess
-from kernelgauge.folders import delete
 from kernelgauge.schema import Candidate, Outcome
 from kernelgauge.timing.cores import step_back
 

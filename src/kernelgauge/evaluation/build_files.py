@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kernelgauge.folders import walked
@@ -23,10 +23,10 @@ _PROGRAMS = ("", ".so", ".cubin", ".o")
 def files_of(build_dir: Path) -> Iterator[bytes]:
     """Contents of the files that may hold machine code, up to half a gigabyte in all."""
     left = _MOST_BYTES
-    for folder, _, files in walked(build_dir):
-        for file in files:
-            if left and Path(file.name).suffix in _PROGRAMS:
-                content = _read(folder / file.name, left)
+    for folder, _, names in _walk(build_dir, lambda error: None):
+        for name in names:
+            if left and Path(name).suffix in _PROGRAMS:
+                content = _read(Path(folder, name), left)
                 left -= len(content)
                 yield content
 
@@ -44,8 +44,8 @@ def copy_build(build_dir: Path, target: Path) -> None:
         OSError: there is no room.
     """
     files = size = 0
-    for folder, folders, others in walked(build_dir, _raise):
-        place = target / folder.relative_to(build_dir)
+    for folder, folders, names in _walk(build_dir, _raise):
+        place = target / Path(folder).relative_to(build_dir)
         try:
             place.mkdir()
             for name in (entry.name for entry in (*folders, *others)):
@@ -61,6 +61,22 @@ def copy_build(build_dir: Path, target: Path) -> None:
                     shutil.copy2(source, place / name, follow_symlinks=False)
         except OSError as error:
             _raise(error)
+
+
+def _walk(top: Path, onerror: Callable[[OSError], None]) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Folders, with the names of folders and of all else in each; `os.walk` recurses, before Python 3.12."""
+    waiting = [str(top)]
+    while waiting:
+        place = waiting.pop()
+        try:
+            with os.scandir(place) as entries:
+                found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        except OSError as error:
+            onerror(error)
+            continue
+        folders = [name for name, is_folder in found if is_folder]
+        yield place, folders, [name for name, is_folder in found if not is_folder]
+        waiting += [os.path.join(place, name) for name in folders]  # noqa: PTH118
 
 
 class Unfit(Exception):

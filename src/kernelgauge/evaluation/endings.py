@@ -38,7 +38,8 @@ class DiskFilled(Exception):
     """The worker and what it has started held more of the machine's disk than they may, and were killed."""
 
     def __init__(self, limit: int):
-        super().__init__(f"wrote more to the disk than the {limit / 2**30:.2f} GB that are allowed")
+        allowed = f"the {limit / 2**30:.2f} GB that are allowed"
+        super().__init__(f"wrote more to the disk than {allowed}, or folders deeper than a path can name")
 
 
 WORKER_FAILURES = (WorkerEnded, WorkerTimedOut, ChannelClosed, ProtocolBroken, WorkerTooLarge, DiskFilled)

@@ -13,8 +13,8 @@ from pathlib import Path
 # What an entry of a folder takes at least, however empty: nobody shall be kept busy with counting them.
 _LEAST_BYTES = 16 * 1024
 _BLOCK = 512
-# For a folder deeper than a path reaches: what lies there cannot be counted, and nobody honest nests so deep.
-_OUT_OF_REACH = 2**62
+# More than any limit.
+_OUT_OF_SIGHT = 1 << 62
 
 
 def stored(pids: Iterable[int], limit: int, folders: Iterable[Path]) -> int:
@@ -32,27 +32,28 @@ def stored(pids: Iterable[int], limit: int, folders: Iterable[Path]) -> int:
 
 
 def _below(folder: Path) -> Iterator[int]:
-    waiting = [folder]
+    waiting = [str(folder)]
     while waiting:
         try:
-            entries = os.scandir(waiting.pop())
-        except OSError as error:
-            yield _of_error(error)
-            continue
-        with entries:
-            for entry in entries:
-                try:
-                    size = max(_LEAST_BYTES, _BLOCK * entry.stat(follow_symlinks=False).st_blocks)
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    yield _of(entry)
                     if entry.is_dir(follow_symlinks=False):
-                        waiting.append(Path(entry.path))
-                except OSError as error:
-                    size = _of_error(error)
-                yield size
+                        waiting.append(entry.path)
+        except OSError as error:
+            yield _unseen(error)
 
 
-def _of_error(error: OSError) -> int:
-    """Bytes of what cannot be looked at: nothing if it has gone since."""
-    return _OUT_OF_REACH if error.errno == errno.ENAMETOOLONG else 0
+def _of(entry: os.DirEntry[str]) -> int:
+    try:
+        return max(_LEAST_BYTES, _BLOCK * entry.stat(follow_symlinks=False).st_blocks)
+    except OSError as error:
+        return _unseen(error)
+
+
+def _unseen(error: OSError) -> int:
+    """What is gone since takes no room; what lies deeper than a path can say, out of sight, takes too much."""
+    return _OUT_OF_SIGHT if error.errno == errno.ENAMETOOLONG else 0
 
 
 def _unnamed(pids: Iterable[int]) -> Iterator[int]:

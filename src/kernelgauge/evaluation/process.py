@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from kernelgauge.deletion import delete
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.channel import LARGEST_MESSAGE, Claim, parse_claim, send
 from kernelgauge.evaluation.endings import (

@@ -7,10 +7,10 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from kernelgauge.folders import delete
+from kernelgauge.deletion import delete
 
 
 class ScratchFolders:
@@ -46,7 +46,8 @@ class ScratchFolders:
         # Nobody sweeps between the making of a folder and its lock.
         with _locked(self._root):
             for folder in self._root.iterdir():
-                _delete_if_abandoned(folder)
+                with suppress(OSError):  # whatever it is, others must be able to work
+                    _delete_if_abandoned(folder)
             self._own = Path(tempfile.mkdtemp(prefix="session-", dir=self._root))
             self._lock = os.open(self._own, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -63,14 +64,10 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _delete_if_abandoned(folder: Path) -> None:
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return
+    """Raises OSError if it is not: somebody else's lock is on it, or it is no folder."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         delete(folder)
-    except OSError:
-        pass
     finally:
         os.close(descriptor)

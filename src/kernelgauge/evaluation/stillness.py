@@ -100,7 +100,7 @@ class Pursuit:
             self._last_ns, self._since_ns = now_ns, time.perf_counter_ns()
 
     def ran_ns(self, began_ns: int) -> tuple[int, int]:
-        """Once it is still: how long it can have run since `began_ns` (of `time.perf_counter_ns`), and its clock."""
+        """Once it is still: for how long it can have run since `began_ns` of `time.perf_counter_ns`; its clock."""
         self.look()
         return max(min(self._since_ns - began_ns, self._last_ns - self._first_ns), 0), self._last_ns
 

@@ -1,15 +1,10 @@
-# Keeps a cache in nested folders, as compilers do: some dozens deep.
+# Keeps a cache in folders some dozens of levels deep, with a file in each, and closes one of them to all but readers.
 # class: process/denial
 # verdict: passed
-import tempfile
 from pathlib import Path
 
 import torch
 import torch.nn as nn
-
-place = Path(tempfile.mkdtemp()).joinpath(*(f"part{number}" for number in range(40)))
-place.mkdir(parents=True)
-(place / "kernel.txt").write_text("something worth keeping")
 
 
 class ModelNew(nn.Module):
@@ -17,7 +12,13 @@ class ModelNew(nn.Module):
         super().__init__()
         self.linear = nn.Linear(features, features)
         self.norm = nn.LayerNorm(features)
+        self.folder = Path("cache", *(f"level-{level}" for level in range(40)))
 
     def forward(self, x):
-        assert (place / "kernel.txt").exists()
+        if not self.folder.exists():
+            self.folder.mkdir(parents=True)
+            for folder in (self.folder, *self.folder.parents):
+                if folder.name:
+                    (folder / "entry").write_text("kept")
+            self.folder.chmod(0o500)
         return torch.relu(self.norm(self.linear(x)))
