@@ -22,7 +22,7 @@ TIERS = (
     {"evaluation", "generation"},
     {"problems", "backends", "checks", "timing", "store", "search"},
     {"registry", "config", "hardware", "kernels"},
-    {"schema", "errors", "protocols", "syntax", "secrets", "start", "folders"},
+    {"schema", "errors", "protocols", "syntax", "secrets", "start", "deletion"},
 )
 TIER = {room: level for level, rooms in enumerate(TIERS) for room in rooms}
 DATA = ("problems/level", "backends/examples", "evaluation/specimens/")

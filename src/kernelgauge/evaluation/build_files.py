@@ -9,8 +9,6 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from kernelgauge.folders import walked
-
 _MOST_BYTES = 512 << 20
 # Of a build that is brought to a worker: PyTorch's own extensions have some megabytes in a dozen files.
 _MOST_COPIED_BYTES = 2 << 30
@@ -31,11 +29,6 @@ def files_of(build_dir: Path) -> Iterator[bytes]:
                 yield content
 
 
-def content_of(library: Path) -> bytes:
-    """Content of one library, as far as half a gigabyte goes; nothing where it is no regular file any more."""
-    return _read(library, _MOST_BYTES)
-
-
 def copy_build(build_dir: Path, target: Path) -> None:
     """Copy a build: folders, regular files, and links as links; nothing else that could be in its place.
 
@@ -48,8 +41,8 @@ def copy_build(build_dir: Path, target: Path) -> None:
         place = target / Path(folder).relative_to(build_dir)
         try:
             place.mkdir()
-            for name in (entry.name for entry in (*folders, *others)):
-                source = folder / name
+            for name in (*folders, *names):
+                source = Path(folder, name)
                 found = source.lstat()
                 files, size = files + 1, size + found.st_size  # each link, and holes too: a copy makes them real
                 if files > _MOST_COPIED_FILES or size > _MOST_COPIED_BYTES:

@@ -30,7 +30,6 @@ from kernelgauge.evaluation.isolation import SHARED_MEMORY
 from kernelgauge.evaluation.keeper import Keeper, is_readable
 from kernelgauge.evaluation.launcher import Role, Zygote, fork_request, memory_limit
 from kernelgauge.evaluation.stillness import Pursuit, Running, ran_since
-from kernelgauge.folders import delete
 
 _SETUP_SECONDS = 60.0
 _LOG_BYTES = 32 * 1024
