@@ -15,7 +15,6 @@ from kernelgauge.backends.registry import backend_named
 from kernelgauge.deletion import delete
 from kernelgauge.evaluation.endings import WORKER_FAILURES
 from kernelgauge.evaluation.failures import Failure, compiler_error, explain_end, last_line
-from kernelgauge.evaluation.isolation import SHARED_MEMORY
 from kernelgauge.evaluation.launcher import Zygote
 from kernelgauge.evaluation.process import WorkerProcess
 from kernelgauge.schema import Candidate, Outcome
@@ -163,7 +162,7 @@ class Builder:
             "worker",
             "cpu" if order.hidden else order.device,
             variables,
-            writable=(order.staging, SHARED_MEMORY),  # compilers work side by side
+            writable=(order.staging,),
             preload=backend.preload(order.candidate.source, order.device),
             visible=route.visible,
             compiles=True,

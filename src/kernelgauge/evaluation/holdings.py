@@ -20,10 +20,10 @@ from kernelgauge.evaluation.host_memory import held
 _DISK_SECONDS = 0.25
 
 
-def count(order: bytes, pids: Iterable[int], folders: Sequence[Path]) -> int:
+def count(order: bytes, pids: Iterable[int], folders: Sequence[Path], own_namespaces: bool = False) -> int:
     """The bytes that these processes hold, as an order asks; see `host_memory.held` and `host_disk.stored`."""
     what, limit = order.split()
-    return held(pids, int(limit)) if what == b"held" else stored(pids, int(limit), folders)
+    return held(pids, int(limit), own_namespaces) if what == b"held" else stored(pids, int(limit), folders)
 
 
 class Holdings:

@@ -10,6 +10,8 @@ from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
+from kernelgauge.evaluation.host_memory import in_memory
+
 # What an entry of a folder takes at least, however empty: nobody shall be kept busy with counting them.
 _LEAST_BYTES = 16 * 1024
 _BLOCK = 512
@@ -64,6 +66,8 @@ def _unnamed(pids: Iterable[int]) -> Iterator[int]:
             for entry in entries:
                 with suppress(OSError):
                     file = entry.stat()
-                    if stat.S_ISREG(file.st_mode) and not file.st_nlink and (file.st_dev, file.st_ino) not in seen:
+                    if not stat.S_ISREG(file.st_mode) or file.st_nlink or in_memory(file):
+                        continue
+                    if (file.st_dev, file.st_ino) not in seen:
                         seen.add((file.st_dev, file.st_ino))
                         yield _BLOCK * file.st_blocks

@@ -31,6 +31,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from kernelgauge.evaluation import syscalls
+from kernelgauge.evaluation.host_memory import SHARED_MEMORY
 from kernelgauge.evaluation.landlock import View, confine
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -55,13 +56,19 @@ _PR_SET_NO_NEW_PRIVS = 38
 WALLS = ("network", "pid", "ipc", "mount", "limits", "files", "reads", "syscalls")
 """All there are."""
 
-SHARED_MEMORY = Path("/dev/shm")
-"""Where named semaphores live: without it no pool of processes starts."""
-
 
 def die_with_parent() -> None:
     """Have the kernel kill this process when the one that forked it ends."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def die_first() -> None:
+    """Have the kernel end this process, and what it starts, before all others where memory runs out.
+
+    What it holds in ways that nobody counts is then its own loss.
+    """
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def leave_namespaces() -> list[str]:
@@ -115,7 +122,8 @@ def _set_attributes(place: bytes, wanted: int = 0, unwanted: int = 0) -> bool:
 
 
 def _mount_own_shared_memory() -> bool:
-    return bool(_libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", _MS_NOSUID_NODEV_NOEXEC, b"size=64m") == 0)
+    options = b"size=1g,nr_inodes=16k"  # an inode takes memory too, and is no part of that size
+    return bool(_libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", _MS_NOSUID_NODEV_NOEXEC, options) == 0)
 
 
 def _limit_processes() -> bool:

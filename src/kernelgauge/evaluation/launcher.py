@@ -18,6 +18,7 @@ from kernelgauge.config import Settings
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation import private, view
 from kernelgauge.evaluation.channel import receive, send
+from kernelgauge.evaluation.host_memory import SHARED_MEMORY
 from kernelgauge.evaluation.scratch import ScratchFolders
 from kernelgauge.hardware import memory_bytes, visible_devices
 from kernelgauge.timing.cores import off_launch_cores
@@ -176,6 +177,7 @@ def fork_request(
     Args:
         given: folder of this process alone that it may read.
     """
+    shared_memory = [SHARED_MEMORY] if role == "worker" else []
     return {
         "role": role,
         "scratch": str(scratch),
@@ -186,7 +188,7 @@ def fork_request(
         "threads": cpu_threads(settings, device),
         "preload": list(preload),
         "sealed": sealed,
-        "writable": [str(path) for path in (*writable, *device_files(device))],
+        "writable": [str(path) for path in (*writable, *device_files(device), *shared_memory)],
         "memory_bytes": memory_limit(settings, device) if device == "cpu" and sealed else None,
         "file_bytes": int(settings.limits.file_gb * 2**30),
         "environment": _environment(settings, device, scratch, environment),

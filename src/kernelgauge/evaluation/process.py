@@ -26,7 +26,6 @@ from kernelgauge.evaluation.endings import (
 )
 from kernelgauge.evaluation.handover import readable
 from kernelgauge.evaluation.holdings import Holdings, count
-from kernelgauge.evaluation.isolation import SHARED_MEMORY
 from kernelgauge.evaluation.keeper import Keeper, is_readable
 from kernelgauge.evaluation.launcher import Role, Zygote, fork_request, memory_limit
 from kernelgauge.evaluation.stillness import Pursuit, Running, ran_since
@@ -110,7 +109,7 @@ class WorkerProcess:
         self._keeper = Keeper()
         self._frozen = False
         self._limited = sealed and role == "worker"
-        self._folders = [self.scratch, *(folder for folder in writable if folder != SHARED_MEMORY)]
+        self._folders = [self.scratch, *writable]
         self.device_started = False
         self._still = Running()
         self._others_ns = 0

@@ -21,7 +21,7 @@ _SET_MODE_FILTER = 1
 _SPEC_ALLOW = 4
 
 # linux/seccomp.h: offsets in struct seccomp_data, and what a filter returns.
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT, _THIRD_ARGUMENT = 0, 4, 16, 24, 32
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 # linux/bpf_common.h: load a word, jump if equal, if not below, if any bit is set; return.
 _LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_ANY, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -89,8 +89,17 @@ _REFUSED_UNLESS_PROFILED = {
     "perf_event_open": (298, 241),
     # Sockets of services (Docker, D-Bus, tmux) are files, which a network namespace does not hide.
     "connect": (42, 203),
+    # Memory that nobody sees: what is in flight to a socket, open files with all that is in them, is no process's;
+    # nor are the segments, semaphores and messages of System V.
+    "sendmsg": (46, 211),
+    "sendmmsg": (307, 269),
+    "shmget": (29, 194),
+    "semget": (64, 190),
+    "msgget": (68, 186),
 }
-_CLONE, _CLONE3 = (56, 220), (435, 435)
+_CLONE, _CLONE3, _SETSOCKOPT = (56, 220), (435, 435), (54, 208)
+# Sockets are counted, each by the buffers that it has from the start: nobody enlarges them.
+_SOL_SOCKET, _SO_SNDBUF, _SO_RCVBUF = 1, 7, 8
 
 
 def refuse(profiled: bool = False) -> bool:
@@ -104,38 +113,50 @@ def refuse(profiled: bool = False) -> bool:
         return False
     refused = _REFUSED if profiled else _REFUSED | _REFUSED_UNLESS_PROFILED
     column = list(_SYS_SECCOMP).index(machine)
-    code = _program(
-        _AUDIT_ARCH[machine], [numbers[column] for numbers in refused.values()], _CLONE[column], _CLONE3[column]
-    )
+    numbers = [each[column] for each in refused.values()]
+    setsockopt = None if profiled else _SETSOCKOPT[column]
+    code = _program(_AUDIT_ARCH[machine], numbers, _CLONE[column], _CLONE3[column], setsockopt)
     instructions = ctypes.create_string_buffer(code, len(code))
     program = struct.pack("=H6xQ", len(code) // 8, ctypes.addressof(instructions))
     number = _SYS_SECCOMP[machine]
     return any(_libc.syscall(number, _SET_MODE_FILTER, flags, program) == 0 for flags in (_SPEC_ALLOW, 0))
 
 
-def _program(architecture: int, refused: Sequence[int], clone: int, clone3: int) -> bytes:
+def _program(architecture: int, refused: Sequence[int], clone: int, clone3: int, setsockopt: int | None) -> bytes:
     """The filter: `sock_filter` instructions of eight bytes each.
 
-    Jumps count the instructions to skip, where the test holds and where it does not.
+    Jumps count the instructions to skip, where the test holds and where it does not; here they go to a name, and
+    without one to the next line.
     """
-    tests = sorted(refused)
-    # Behind the tests of refused numbers stand seven more lines, the last two of which refuse.
-    refuses = len(tests) + 5
-    lines = [
-        (_LOAD, 0, 0, _ARCHITECTURE),
-        (_IF_EQUAL, 1, 0, architecture),
-        (_RETURN, 0, 0, _ERRNO | errno.ENOSYS),
-        (_LOAD, 0, 0, _NUMBER),
-        (_IF_AT_LEAST, refuses + 1, 0, _X32),
+    tests: list[tuple[int, str, str, int]] = [(_IF_EQUAL, "refuse", "", number) for number in sorted(refused)]
+    buffers = [
+        (_IF_EQUAL, "", "clone", setsockopt or 0),
+        (_LOAD, "", "", _SECOND_ARGUMENT),
+        (_IF_EQUAL, "", "allow", _SOL_SOCKET),
+        (_LOAD, "", "", _THIRD_ARGUMENT),
+        (_IF_EQUAL, "refuse", "", _SO_SNDBUF),
+        (_IF_EQUAL, "refuse", "allow", _SO_RCVBUF),
     ]
-    lines += [(_IF_EQUAL, refuses - (at + 1), 0, number) for at, number in enumerate(tests)]
-    lines += [
-        (_IF_EQUAL, 5, 0, clone3),  # as if it were not known: libraries then take clone, whose flags can be seen
-        (_IF_EQUAL, 0, 2, clone),
-        (_LOAD, 0, 0, _FIRST_ARGUMENT),
-        (_IF_ANY, 1, 0, _NEW_NAMESPACES),
-        (_RETURN, 0, 0, _ALLOW),
-        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
-        (_RETURN, 0, 0, _ERRNO | errno.ENOSYS),
+    head = [
+        (_LOAD, "", "", _ARCHITECTURE),
+        (_IF_EQUAL, "", "unknown", architecture),
+        (_LOAD, "", "", _NUMBER),
+        (_IF_AT_LEAST, "unknown", "", _X32),
+        *tests,
+        (_IF_EQUAL, "unknown", "", clone3),  # libraries then take clone, whose flags can be seen
+        *(buffers if setsockopt is not None else []),
     ]
-    return b"".join(struct.pack("=HBBI", *line) for line in lines)
+    tail = [
+        (_IF_EQUAL, "", "allow", clone),
+        (_LOAD, "", "", _FIRST_ARGUMENT),
+        (_IF_ANY, "refuse", "", _NEW_NAMESPACES),
+        (_RETURN, "", "", _ALLOW),
+        (_RETURN, "", "", _ERRNO | errno.EPERM),
+        (_RETURN, "", "", _ERRNO | errno.ENOSYS),
+    ]
+    places = {name: len(head) + at for name, at in (("clone", 0), ("allow", 3), ("refuse", 4), ("unknown", 5))}
+    lines = []
+    for at, (code, holds, fails, value) in enumerate(head + tail):
+        jumps = [places[name] - at - 1 if name else 0 for name in (holds, fails)]
+        lines.append(struct.pack("=HBBI", code, *jumps, value))
+    return b"".join(lines)

@@ -30,6 +30,7 @@ import torch
 from kernelgauge.evaluation import counted, examiner, isolation, oracle, stillness, view, worker
 from kernelgauge.evaluation.channel import receive, send
 from kernelgauge.evaluation.holdings import count
+from kernelgauge.evaluation.host_memory import SHARED_MEMORY
 from kernelgauge.evaluation.isolation import Files
 from kernelgauge.evaluation.landlock import View
 from kernelgauge.start import importing
@@ -74,6 +75,8 @@ def _enter(request: dict[str, Any], own_namespaces: bool, channel: socket.socket
     if not request["sealed"]:
         return []
     files = _files(request)
+    if request["role"] == "worker":
+        isolation.die_first()
     if request["role"] == "counted":
         counted.postpone(files)
         return isolation.close_in(own_namespaces, None, request["memory_bytes"], request["file_bytes"])
@@ -109,9 +112,11 @@ def _hold_namespace(control: int, folders: list[Path]) -> None:
     os.closerange(0, control)
     os.closerange(control + 1, 1024)
     parent = socket.socket(fileno=control)
+    outside = SHARED_MEMORY.stat().st_dev if SHARED_MEMORY.is_dir() else 0
     while order := parent.recv(32):
         if order.startswith((b"held ", b"stored ")):
-            parent.send(b"%d" % count(order, stillness.others(), folders))
+            closed_in = SHARED_MEMORY.is_dir() and SHARED_MEMORY.stat().st_dev != outside
+            parent.send(b"%d" % count(order, stillness.others(), folders, closed_in))
         else:
             found = stillness.stop_others() if order == b"stop" else stillness.running()
             parent.send(found.encode())
