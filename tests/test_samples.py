@@ -130,6 +130,20 @@ def test_work_during_the_copy_is_added_to_the_call_it_belongs_to() -> None:
     assert samples.ratio(GPU_RULES, final=True).estimate == pytest.approx(1, rel=0.02)
 
 
+def test_work_while_a_call_is_staged_is_added_to_that_call() -> None:
+    def staged(samples: list[Sample], more_ns: float, seed: int) -> list[Sample]:
+        draw = random.Random(seed)
+        return [replace(sample, staged_ns=round(draw.gauss(300_000, 5_000) + more_ns)) for sample in samples]
+
+    reference = staged(taken(5e6), 0, seed=2)
+    rules = load_protocol("strict").timing_on("cpu")
+    honest = Samples(reference=reference, candidate=staged(taken(5e6, seed=1), 0, seed=3), ends=[len(reference)])
+    assert honest.ratio(rules, final=True).estimate == pytest.approx(1, rel=0.02)
+    early = Samples(reference=reference, candidate=staged(taken(1e6, seed=1), 4e6, seed=3), ends=[len(reference)])
+    assert statistics.fmean(early.late_work_ns(early.candidate)) == pytest.approx(4e6, rel=0.02)
+    assert early.ratio(rules, final=True).estimate == pytest.approx(1, rel=0.02)
+
+
 def test_a_device_left_at_work_is_noticed_and_charged() -> None:
     def drained(samples: list[Sample], more_ns: float, seed: int) -> list[Sample]:
         draw = random.Random(seed)

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import os
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
 from kernelgauge.evaluation.channel import Place, TensorSpec
+from kernelgauge.evaluation.outputs import folded
 from kernelgauge.evaluation.regions import Region, dtype_of, nbytes
 
 # Of one call, over all outputs: the kernel takes 1024 pieces at most. Work on a part of the elements that is left to
@@ -63,7 +66,7 @@ def glimpse(pid: int, places: Sequence[Place], expected: Sequence[TensorSpec]) -
     pieces, offsets = [], []
     for index, element in _drawn(expected):
         spec, place = expected[index], places[index]
-        if len(place.strides) != len(spec.shape):
+        if len(place.strides) != len(spec.shape) or folded(spec.shape, place.strides):
             return None
         size = dtype_of(spec.dtype).itemsize
         address = place.address + size * _distance(element, spec.shape, place.strides)
@@ -73,6 +76,33 @@ def glimpse(pid: int, places: Sequence[Place], expected: Sequence[TensorSpec]) -
         offsets.append(spec.offset + size * element)
     found = _read(pid, pieces)
     return None if found is None else Glimpse(tuple(offsets), tuple(size for _, size in pieces), found)
+
+
+def lie_in(pid: int, places: Sequence[Place], expected: Sequence[TensorSpec], descriptor: int) -> bool:
+    """Whether any output of a stopped worker lies in a mapping of this file, wherever the worker has mapped it.
+
+    Two mappings of one file have other addresses and the same memory. False where the mappings cannot be read.
+    """
+    file = os.fstat(descriptor)
+    named = [f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}", str(file.st_ino)]
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
+    except OSError:
+        return False
+    # address range, rights, offset, device, inode, path
+    mapped = [line.split(maxsplit=5) for line in lines if named[1] in line]
+    ranges = [tuple(int(end, 16) for end in each[0].split("-")) for each in mapped if each[3:5] == named]
+    reach = [
+        (place.address, place.address + _reach(place, spec)) for place, spec in zip(places, expected, strict=True)
+    ]
+    return any(start < end and first < last for start, last in reach for first, end in ranges)
+
+
+def _reach(place: Place, spec: TensorSpec) -> int:
+    """Bytes from the first element of an output to the end of its last."""
+    size = dtype_of(spec.dtype).itemsize
+    steps = zip(spec.shape, place.strides, strict=True)
+    return size * (1 + sum((count - 1) * stride for count, stride in steps)) if nbytes(spec) else 0
 
 
 def _drawn(expected: Sequence[TensorSpec]) -> list[tuple[int, int]]:

@@ -149,7 +149,8 @@ class Measurement:
         for side, taken in turns if self._reference_first else reversed(turns):
             call = self._timed(side, reference)
             claims[side] = call.claim
-            taken.append(Sample(call.computed_ns, call.copy_ns, call.claim.forward_ns, call.drain_ns))
+            own_ns = call.claim.forward_ns
+            taken.append(Sample(call.computed_ns, call.copy_ns, own_ns, call.drain_ns, call.staged_ns))
         if reference.protocol.agreement.check_timed_calls:
             verify(reference, candidate, inputs, (claims[reference.side], claims[candidate]), where)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -28,9 +28,29 @@ def flatten(outputs: Any) -> list[torch.Tensor]:
 
 
 def in_memory(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor as plain elements: a conjugated or negated view or a sparse layout only stands for them."""
+    """The tensor as plain elements, each in a place of its own: a conjugated or negated view, a sparse layout or an
+    expanded view only stands for them."""
     plain = tensor.to_dense() if tensor.layout is not torch.strided else tensor
-    return plain.resolve_conj().resolve_neg() if plain.is_conj() or plain.is_neg() else plain
+    plain = plain.resolve_conj().resolve_neg() if plain.is_conj() or plain.is_neg() else plain
+    return plain.clone(memory_format=torch.contiguous_format) if folded(plain.shape, plain.stride()) else plain
+
+
+def folded(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether several elements lie in one place, as in `expand` and `unfold`.
+
+    Also true of places that interleave without meeting, which no operation of PyTorch's returns.
+
+    Args:
+        strides: in elements.
+    """
+    if 0 in shape:
+        return False
+    reach = 0
+    for stride, size in sorted((stride, size) for size, stride in zip(shape, strides, strict=True) if size > 1):
+        if stride <= reach:
+            return True
+        reach += stride * (size - 1)
+    return False
 
 
 Span = tuple[int, int]

@@ -130,14 +130,27 @@ class WorkerProcess:
             self.close()
             raise MachineError(f"a worker process could not be set up ({error}): {printed[-2000:]}") from error
 
-    def ask(self, do: str, seconds: float, answer: str, descriptors: list[int] | None = None, **fields: Any) -> Claim:
+    def ask(
+        self,
+        do: str,
+        seconds: float,
+        answer: str,
+        descriptors: list[int] | None = None,
+        then: Callable[[], None] | None = None,
+        **fields: Any,
+    ) -> Claim:
         """Send one command and wait for its answer; `failed` is an answer too.
+
+        Args:
+            then: what comes at once, before we look at what the worker holds.
 
         Raises:
             WorkerEnded, WorkerTimedOut, ChannelClosed, ProtocolBroken, WorkerTooLarge, DiskFilled: see there.
         """
         self.tell(do, descriptors, **fields)
         claim = self.receive(answer, seconds)
+        if then is not None:
+            then()
         self._look_at_holdings()
         return claim
 

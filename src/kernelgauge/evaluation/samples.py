@@ -53,6 +53,7 @@ class Sample:
     copy_ns: int
     forward_ns: int
     drain_ns: int = 0
+    staged_ns: int = 0
 
 
 @dataclass
@@ -90,9 +91,17 @@ class Samples:
         return _gaps(self.reference)
 
     def late_work_ns(self, samples: list[Sample]) -> list[float]:
-        """Per call of one side, what went on after its worker had said that it was done: on the device, in a copy."""
+        """Per call of one side, what went on outside its bracket: after its worker had said that it was done, on the
+        device or in a copy; on a CPU also before the call, while it was to get ready."""
         copies = self._surplus(samples, [own.copy_ns for own in self.reference], lambda sample: sample.copy_ns)
-        return [copy + drain for copy, drain in zip(copies, self._drains_ns(samples), strict=True)]
+        parts = zip(copies, self._drains_ns(samples), self._staged_ns(samples), strict=True)
+        return [copy + drain + staged for copy, drain, staged in parts]
+
+    def _staged_ns(self, samples: list[Sample]) -> list[float]:
+        """On a GPU a call takes less than what messages scatter by: there the memory's floor stands in."""
+        if self.claims:
+            return [0.0 for _ in samples]
+        return self._surplus(samples, [own.staged_ns for own in self.reference], lambda sample: sample.staged_ns)
 
     def unfinished(self) -> float:
         """Share of the candidate's calls that left a part that matters of their work on the device when they said

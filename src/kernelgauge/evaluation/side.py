@@ -20,10 +20,10 @@ from kernelgauge.evaluation.build_files import Unfit, copy_build
 from kernelgauge.evaluation.channel import MOST_SAMPLES, Claim, TensorSpec
 from kernelgauge.evaluation.endings import WORKER_FAILURES
 from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end
-from kernelgauge.evaluation.handover import Glimpse, glimpse
+from kernelgauge.evaluation.handover import Glimpse, glimpse, lie_in
 from kernelgauge.evaluation.launcher import Zygote, worker_device
 from kernelgauge.evaluation.process import WorkerProcess
-from kernelgauge.evaluation.regions import Region, tickets
+from kernelgauge.evaluation.regions import HostRegion, Region, tickets
 from kernelgauge.evaluation.spares import Spares, await_device, kind_of
 from kernelgauge.evaluation.staging import Staging
 from kernelgauge.schema import Outcome
@@ -58,6 +58,8 @@ class Call:
     copy_ns: int
     """From the order to copy until the outputs were in the region: nothing but a copy, if that was true."""
     claim: Claim
+    staged_ns: int = 0
+    """From letting the worker go on until it said that it was ready for the call."""
 
 
 class Side:
@@ -82,6 +84,7 @@ class Side:
         """What the first call has taken, with whatever compiled and tuned in it; None before it has ended."""
         self.staging = Staging(device, trusted)
         self._seed = 0
+        self._staged_ns = 0
 
     def start(self) -> None:
         """Fork the worker and have it start its device, without waiting for that."""
@@ -204,8 +207,15 @@ class Side:
             stop: stop the worker until the call, so that it cannot see the inputs before.
         """
         self.check_still()
+        start = time.perf_counter_ns()
+
+        def ready() -> None:
+            self._staged_ns = time.perf_counter_ns() - start
+            if stop:
+                self.process.halt()
+
         self.process.thaw()
-        self.ask("stage", self.limits.call_seconds, "staged", arguments=arguments)
+        self.ask("stage", self.limits.call_seconds, "staged", then=ready, arguments=arguments)
         self._seed = seed
         if stop:
             self.process.freeze()
@@ -265,6 +275,7 @@ class Side:
                 self.staging.reach_device()
                 drained += time.perf_counter_ns() - reaching
             seen = self._glimpse(said) if look else None
+            aliases = seen is not None and self._lie_in_inputs(said)
             copying = time.perf_counter_ns()
             process.tell("copy")
             process.thaw()
@@ -272,6 +283,8 @@ class Side:
             if spin:  # what a worker has only queued on the GPU must not be finished while nobody counts
                 self.staging.snapshot()
             done = time.perf_counter_ns()
+            if look:  # what follows takes the parent a while, in which nobody is to prepare the next call
+                process.halt()
             claim = process.parse(second, "done")
         except WORKER_FAILURES as error:
             raise explain_end("forward", self.limits.call_seconds, error, process.log()) from error
@@ -283,7 +296,9 @@ class Side:
             raise Failure(Outcome.REJECTED, "forward: claims to have taken longer than it did", "forged_time")
         if look:
             self._check_handover(seen, claim)
-        return Call(computed - start, drained - computed, done - copying, claim)
+            if aliases:
+                claim = claim.model_copy(update={"aliases_input": True})
+        return Call(computed - start, drained - computed, done - copying, claim, self._staged_ns)
 
     @property
     def looks(self) -> bool:
@@ -294,6 +309,13 @@ class Side:
         found = glimpse(self.process.pid, claim.places, self.staging.expected)
         self.check_still()
         return found
+
+    def _lie_in_inputs(self, claim: Claim) -> bool:
+        """Whether outputs lie in the memory of the inputs, as the kernel tells; the worker says what it likes."""
+        region = self.staging.inputs
+        if self._trusted or not isinstance(region, HostRegion):
+            return False
+        return lie_in(self.process.pid, claim.places, self.staging.expected, region.descriptor)
 
     def _check_handover(self, seen: Glimpse | None, claim: Claim) -> None:
         """Refuse outputs that were not there yet when the worker said that it had computed."""
