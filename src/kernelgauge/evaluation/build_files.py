@@ -29,6 +29,11 @@ def files_of(build_dir: Path) -> Iterator[bytes]:
                 yield content
 
 
+def content_of(library: Path) -> bytes:
+    """Content of one library, as far as half a gigabyte goes; nothing where it is no regular file any more."""
+    return _read(library, _MOST_BYTES)
+
+
 def copy_build(build_dir: Path, target: Path) -> None:
     """Copy a build: folders, regular files, and links as links; nothing else that could be in its place.
 
