@@ -62,6 +62,6 @@ def agree(
             return
         trial, found = judge.compare(agreement, inputs.variant, outputs, truth, own, reference.honest)
         if not trial.agreed:
-            raise judge.disagreement(trial, found, agreement, where, truth, reference.honest)
+            raise judge.disagreement(trial, found, agreement, where, outputs, truth, reference.honest)
     if not trial.agreed:
         raise judge.disagreement(trial, found, agreement, where)

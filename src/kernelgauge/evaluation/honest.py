@@ -26,6 +26,8 @@ _ALIKE = 2.0
 # A variance from the mean of squares errs by one rounding of that at the least, and by this much more at the most
 # than the longest honest chain.
 _SHORT_OF = 64.0
+# Of the error: no more may be left beside what the mechanism answers.
+_EXPLAINED = 0.8
 _OPERANDS = {"tf32": "TF32", "bfloat16": "bfloat16"}
 
 
@@ -78,8 +80,11 @@ class HonestErrors:
                 here.append(drawn)
         return nothing
 
-    def explain(self, found: Distance, truth: Sequence[torch.Tensor]) -> str:
-        """What makes an error of this size in an output, of these inputs, as far as that is known; else nothing."""
+    def explain(self, found: Distance, outputs: Sequence[torch.Tensor], truth: Sequence[torch.Tensor]) -> str:
+        """What makes an error of this size in one of the outputs, as far as that is known; else nothing.
+
+        Rounded operands only where they explain the outputs' values, too.
+        """
         if not self._reference.precise or self._reference.protocol.agreement.math in NARROW:
             return ""
         with self._asking():
@@ -88,11 +93,21 @@ class HonestErrors:
                     "cancellation: as a variance from the mean of squares less the squared mean errs, in float32, "
                     "where the mean is large beside the deviation"
                 )
-            for precision, name in _OPERANDS.items():
-                made = self._largest(distances(self._reference.imitate(precision)[0], truth))
-                if made / _ALIKE <= found.rms <= made * _ALIKE:
-                    return f"inputs and parameters rounded to {name} make {made:.2g}"
+            return self._rounded(found, outputs, truth)
         return ""
+
+    def _rounded(self, found: Distance, outputs: Sequence[torch.Tensor], truth: Sequence[torch.Tensor]) -> str:
+        best, why = _EXPLAINED * found.rms, ""
+        for precision, name in _OPERANDS.items():
+            imitated = self._reference.imitate(precision)[0]
+            made = self._largest(distances(imitated, truth))
+            left = self._largest(distances(outputs, imitated))
+            if made / _ALIKE <= found.rms <= made * _ALIKE and left < best:
+                best, why = (
+                    left,
+                    f"inputs and parameters rounded to {name} make {made:.2g}, with the same outputs off",
+                )
+        return why
 
     def _cancelled(self, found: Distance, truth: Sequence[torch.Tensor]) -> bool:
         one = self._largest(self._draw(truth, "one_pass"))
@@ -119,6 +134,7 @@ class HonestErrors:
             reference.notes.append(f"what honest float32 arithmetic makes of the inputs is not known: {reason}")
         finally:
             reference.forget_errors()
+            reference.forget_shortcuts()
 
     def _widened(self, draws: Sequence[Sequence[Distance]], usual: Sequence[Allowance]) -> list[Allowance]:
         if len(draws) < _LEAST:
