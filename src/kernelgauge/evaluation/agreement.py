@@ -41,6 +41,6 @@ def agree(
         own = reference.eager_distances(due, truth)
         trial, found = judge.compare(agreement, "own", outputs, truth, own, reference.honest)
         if not trial.agreed:
-            raise judge.disagreement(trial, found, agreement, where, truth, reference.honest)
+            raise judge.disagreement(trial, found, agreement, where, outputs, truth, reference.honest)
     if not trial.agreed:
         raise judge.disagreement(trial, found, agreement, where)

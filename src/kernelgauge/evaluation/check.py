@@ -104,7 +104,7 @@ def _try_candidate(reference: Reference, candidate: Side, facts: Facts, where: s
     if not trial.agreed:
         wrong = difference(outputs, facts.truth, agreement, trial.allowed)
         trial = trial.model_copy(update={"difference": wrong})
-        failure = judge.disagreement(trial, found, agreement, where, facts.truth, facts.honest)
+        failure = judge.disagreement(trial, found, agreement, where, outputs, facts.truth, facts.honest)
         raise _Disagreed(trial, failure)
     return trial
 

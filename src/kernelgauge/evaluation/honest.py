@@ -26,6 +26,11 @@ _ALIKE = 2.0
 # A variance from the mean of squares errs by one rounding of that at the least, and by this much more at the most
 # than the longest honest chain.
 _SHORT_OF = 64.0
+# Of the error: no more may be left beside what the mechanism answers.
+_EXPLAINED = 0.8
+# Times the most that is allowed where `offgrid` inputs themselves are normalised: a mean that a long sum takes of them
+# errs as narrow types do, and these show in other trials, since every element of such an output is rounded.
+_NORMALISED = 4
 _OPERANDS = {"tf32": "TF32", "bfloat16": "bfloat16"}
 
 
@@ -40,6 +45,7 @@ class HonestErrors:
         self._reference = reference
         self._found: dict[str, list[list[Distance]]] = {}
         self._unknown = False
+        self._normalised = False
         self.asked = 0
         """Forwards with noise so far."""
 
@@ -59,7 +65,7 @@ class HonestErrors:
         nothing: tuple[list[Allowance], list[float | None]] = list(usual), [None] * len(usual)
         if self._unknown or agreement.math in NARROW or not self._reference.precise:
             return nothing
-        most = agreement.honest_most
+        most = agreement.honest_most * (_NORMALISED if variant == "offgrid" else 1)
         refused = [error for limit, error in zip(usual, found, strict=True) if not limit.accepts(error)]
         if not refused or any(not (error.rms <= most and error.worst <= agreement.honest_worst) for error in refused):
             return nothing
@@ -68,7 +74,7 @@ class HonestErrors:
         with self._asking():
             while True:
                 for draws in (known, here):
-                    widened = self._widened(draws, usual)
+                    widened = self._widened(draws, usual, variant)
                     if all(limit.accepts(error) for limit, error in zip(widened, found, strict=True)):
                         return widened, self._typical(draws)
                 if len(here) >= _MOST:
@@ -78,8 +84,11 @@ class HonestErrors:
                 here.append(drawn)
         return nothing
 
-    def explain(self, found: Distance, truth: Sequence[torch.Tensor]) -> str:
-        """What makes an error of this size in an output, of these inputs, as far as that is known; else nothing."""
+    def explain(self, found: Distance, outputs: Sequence[torch.Tensor], truth: Sequence[torch.Tensor]) -> str:
+        """What makes an error of this size in one of the outputs, as far as that is known; else nothing.
+
+        Rounded operands only where they explain the outputs' values, too.
+        """
         if not self._reference.precise or self._reference.protocol.agreement.math in NARROW:
             return ""
         with self._asking():
@@ -88,11 +97,21 @@ class HonestErrors:
                     "cancellation: as a variance from the mean of squares less the squared mean errs, in float32, "
                     "where the mean is large beside the deviation"
                 )
-            for precision, name in _OPERANDS.items():
-                made = self._largest(distances(self._reference.imitate(precision)[0], truth))
-                if made / _ALIKE <= found.rms <= made * _ALIKE:
-                    return f"inputs and parameters rounded to {name} make {made:.2g}"
+            return self._rounded(found, outputs, truth)
         return ""
+
+    def _rounded(self, found: Distance, outputs: Sequence[torch.Tensor], truth: Sequence[torch.Tensor]) -> str:
+        best, why = _EXPLAINED * found.rms, ""
+        for precision, name in _OPERANDS.items():
+            imitated = self._reference.imitate(precision)[0]
+            made = self._largest(distances(imitated, truth))
+            left = self._largest(distances(outputs, imitated))
+            if made / _ALIKE <= found.rms <= made * _ALIKE and left < best:
+                best, why = (
+                    left,
+                    f"rounding inputs and parameters to {name} makes nearly this error ({made:.2g})",
+                )
+        return why
 
     def _cancelled(self, found: Distance, truth: Sequence[torch.Tensor]) -> bool:
         one = self._largest(self._draw(truth, "one_pass"))
@@ -105,7 +124,9 @@ class HonestErrors:
 
     def _draw(self, truth: Sequence[torch.Tensor], variances: Variances = "usual") -> list[Distance]:
         self.asked += 1
-        return distances(self._reference.err(secrets.randbits(62), variances), truth)
+        answer, normalised = self._reference.err(secrets.randbits(62), variances)
+        self._normalised |= normalised
+        return distances(answer, truth)
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
@@ -119,13 +140,18 @@ class HonestErrors:
             reference.notes.append(f"what honest float32 arithmetic makes of the inputs is not known: {reason}")
         finally:
             reference.forget_errors()
+            reference.forget_shortcuts()
 
-    def _widened(self, draws: Sequence[Sequence[Distance]], usual: Sequence[Allowance]) -> list[Allowance]:
+    def _widened(
+        self, draws: Sequence[Sequence[Distance]], usual: Sequence[Allowance], variant: str
+    ) -> list[Allowance]:
         if len(draws) < _LEAST:
             return list(usual)
         agreement = self._reference.protocol.agreement
+        times = _NORMALISED if variant == "offgrid" and self._normalised else 1
         return [
-            honest_allowance(agreement, [draw[output] for draw in draws], limit) for output, limit in enumerate(usual)
+            honest_allowance(agreement, [draw[output] for draw in draws], limit, times)
+            for output, limit in enumerate(usual)
         ]
 
     @staticmethod

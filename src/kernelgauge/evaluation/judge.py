@@ -28,7 +28,7 @@ class Honest(Protocol):
     ) -> tuple[list[Allowance], list[float | None]]:
         """What is allowed, and the error found in each output; None where nobody asked."""
 
-    def explain(self, found: Distance, truth: Sequence[torch.Tensor]) -> str:
+    def explain(self, found: Distance, outputs: Sequence[torch.Tensor], truth: Sequence[torch.Tensor]) -> str:
         """What makes an error of that size."""
 
 
@@ -120,6 +120,7 @@ def disagreement(
     found: Distance,
     agreement: Agreement,
     where: str,
+    outputs: Sequence[torch.Tensor] = (),
     truth: Sequence[torch.Tensor] = (),
     honest: Honest | None = None,
 ) -> Failure:
@@ -136,7 +137,7 @@ def disagreement(
     size = f"relative error {found.rms:.2g} (worst element {found.worst:.2g}) where {trial.allowed:.2g} is allowed"
     if trial.honest_error is not None:
         size += f"; float32 sums in the worst usual order make about {trial.honest_error:.1g} of these inputs"
-    why = honest.explain(found, truth) if honest is not None and found.rms <= _EXPLAINED else ""
+    why = honest.explain(found, outputs, truth) if honest is not None and found.rms <= _EXPLAINED else ""
     if why:
         size += f"; {why}"
     if found.rms <= _SIXTEEN_BIT and found.worst <= 10 * _SIXTEEN_BIT:

@@ -2,6 +2,7 @@
 # class: correctness/structured_data
 # problem: offset_variance
 # verdict: wrong_value
+# says: cancellation
 import torch
 import torch.nn as nn
 
