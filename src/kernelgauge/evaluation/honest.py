@@ -28,9 +28,11 @@ _ALIKE = 2.0
 _SHORT_OF = 64.0
 # Of the error: no more may be left beside what the mechanism answers.
 _EXPLAINED = 0.8
-# Times the most that is allowed where `offgrid` inputs themselves are normalised: a mean that a long sum takes of them
-# errs as narrow types do, and these show in other trials, since every element of such an output is rounded.
+# Times the most that is allowed where `offgrid` inputs themselves are normalised: a mean that a long sum takes of
+# them errs as narrow types do, and these show in other trials, since every element of such an output is rounded.
 _NORMALISED = 4
+# Above what is allowed after the least number of forwards: more of them will not say otherwise.
+_FAR = 2.5
 _OPERANDS = {"tf32": "TF32", "bfloat16": "bfloat16"}
 
 
@@ -77,12 +79,21 @@ class HonestErrors:
                     widened = self._widened(draws, usual, variant)
                     if all(limit.accepts(error) for limit, error in zip(widened, found, strict=True)):
                         return widened, self._typical(draws)
-                if len(here) >= _MOST:
+                if len(here) >= _MOST or (len(here) >= _LEAST and self._hopeless(found, widened, usual)):
                     return widened, self._typical(here)
                 drawn = self._draw(truth)
                 known.append(drawn)
                 here.append(drawn)
         return nothing
+
+    @staticmethod
+    def _hopeless(found: Sequence[Distance], widened: Sequence[Allowance], usual: Sequence[Allowance]) -> bool:
+        refused = [
+            limit.used(error)
+            for error, limit, own in zip(found, widened, usual, strict=True)
+            if not own.accepts(error)
+        ]
+        return max(refused) > _FAR
 
     def explain(self, found: Distance, outputs: Sequence[torch.Tensor], truth: Sequence[torch.Tensor]) -> str:
         """What makes an error of this size in one of the outputs, as far as that is known; else nothing.
@@ -97,7 +108,9 @@ class HonestErrors:
                     "cancellation: as a variance from the mean of squares less the squared mean errs, in float32, "
                     "where the mean is large beside the deviation"
                 )
-            return self._rounded(found, outputs, truth)
+            why = self._rounded(found, outputs, truth)
+            self._reference.forget_shortcuts()
+            return why
         return ""
 
     def _rounded(self, found: Distance, outputs: Sequence[torch.Tensor], truth: Sequence[torch.Tensor]) -> str:
@@ -140,7 +153,6 @@ class HonestErrors:
             reference.notes.append(f"what honest float32 arithmetic makes of the inputs is not known: {reason}")
         finally:
             reference.forget_errors()
-            reference.forget_shortcuts()
 
     def _widened(
         self, draws: Sequence[Sequence[Distance]], usual: Sequence[Allowance], variant: str
