@@ -17,7 +17,7 @@ UNIT = 2.0**-24
 _WHERE = 0.5
 ROUNDING = _WHERE * UNIT
 """Of one rounding, relative to what is rounded."""
-LONGEST = 2**20
+_LONGEST = 2**20
 """Terms that one thread adds up by itself; a chain beyond it is of sums of blocks."""
 _BLOCK = 256
 _SHORTEST_OF_MORE = 2**16
@@ -34,9 +34,9 @@ def chain(terms: int) -> int:
 
     Up to a million by one thread or by an atomic addition of each; of more, one for each block of 256.
     """
-    if terms <= LONGEST:
+    if terms <= _LONGEST:
         return max(terms, 1)
-    return min(max(terms // _BLOCK, _SHORTEST_OF_MORE), LONGEST)
+    return min(max(terms // _BLOCK, _SHORTEST_OF_MORE), _LONGEST)
 
 
 def of_sum(terms: int) -> float:
@@ -52,7 +52,7 @@ def of_terms(terms: int) -> float:
 def lost(terms: int, squares: bool = False) -> float:
     """Relative to a sum of products, or of `squares`: what rounding takes away, always on the same side."""
     most, power = _LOST_SQUARES if squares else _LOST_PRODUCTS
-    return float(most * (chain(terms) / LONGEST) ** power)
+    return float(most * (chain(terms) / _LONGEST) ** power)
 
 
 def lost_off_the_grid(terms: int) -> float:
