@@ -80,8 +80,7 @@ def vary(value: Any, variant: str, domain: str) -> Any:
     way: a long float32 sum, whose last place is as coarse, must not round them alike too. `planted` leaves all but
     a few values as drawn, so that a sample looks as published. `large` draws a normal with standard deviation in
     [30, 60), where exponentials overflow and bounds bind, with nothing positive in the first half of the first
-    dimension that has two elements. A `positive` input stays positive; a `fixed` one as drawn. A number is varied
-    like a tensor of one element, and is a value that float32 has.
+    dimension that has two elements. A `positive` input stays positive; a `fixed` one as drawn.
     """
     if domain == "fixed" or variant == "own":
         return value

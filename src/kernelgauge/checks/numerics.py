@@ -185,15 +185,18 @@ def allowance(agreement: Agreement, eager: Distance, variant: str = "own") -> Al
 _SPREADS = 6.0
 
 
-def honest_allowance(agreement: Agreement, draws: Sequence[Distance], usual: Allowance) -> Allowance:
+def honest_allowance(
+    agreement: Agreement, draws: Sequence[Distance], usual: Allowance, times: float = 1.0
+) -> Allowance:
     """What to allow where honest float32 arithmetic was found to err so.
 
     Args:
         draws: its errors in one output, in forwards with other noise.
         usual: what is allowed anyway.
+        times: the most that a protocol allows so.
     """
     return Allowance(
-        max(usual.rms, min(_most([draw.rms for draw in draws], agreement), agreement.honest_most)),
+        max(usual.rms, min(_most([draw.rms for draw in draws], agreement), times * agreement.honest_most)),
         max(usual.worst, min(_most([draw.worst for draw in draws], agreement), agreement.honest_worst)),
     )
 

@@ -190,6 +190,7 @@ def _normalised(
     variance = rstd.square().reciprocal_()
     squares = variance + mean.square()
     drawn = mode.off_the_grid(x)
+    mode.normalised |= drawn
     shift = lost_off_the_grid(count) * mode.side(y) if drawn else 0.0
     off_mean = mode.normal(y, mean.shape).mul_(squares.sqrt().mul_(of_terms(count))).add_(mean * shift)
     relative = mode.normal(y, mean.shape).mul_(of_terms(count)).add_(lost(count, True) * mode.side(y))

@@ -28,6 +28,11 @@ _ALIKE = 2.0
 _SHORT_OF = 64.0
 # Of the error: no more may be left beside what the mechanism answers.
 _EXPLAINED = 0.8
+# Times the most that is allowed where `offgrid` inputs themselves are normalised: a mean that a long sum takes of
+# them errs as narrow types do, and these show in other trials, since every element of such an output is rounded.
+_NORMALISED = 4
+# Above what is allowed after the least number of forwards: more of them will not say otherwise.
+_FAR = 2.5
 _OPERANDS = {"tf32": "TF32", "bfloat16": "bfloat16"}
 
 
@@ -42,6 +47,7 @@ class HonestErrors:
         self._reference = reference
         self._found: dict[str, list[list[Distance]]] = {}
         self._unknown = False
+        self._normalised = False
         self.asked = 0
         """Forwards with noise so far."""
 
@@ -61,7 +67,7 @@ class HonestErrors:
         nothing: tuple[list[Allowance], list[float | None]] = list(usual), [None] * len(usual)
         if self._unknown or agreement.math in NARROW or not self._reference.precise:
             return nothing
-        most = agreement.honest_most
+        most = agreement.honest_most * (_NORMALISED if variant == "offgrid" else 1)
         refused = [error for limit, error in zip(usual, found, strict=True) if not limit.accepts(error)]
         if not refused or any(not (error.rms <= most and error.worst <= agreement.honest_worst) for error in refused):
             return nothing
@@ -70,15 +76,24 @@ class HonestErrors:
         with self._asking():
             while True:
                 for draws in (known, here):
-                    widened = self._widened(draws, usual)
+                    widened = self._widened(draws, usual, variant)
                     if all(limit.accepts(error) for limit, error in zip(widened, found, strict=True)):
                         return widened, self._typical(draws)
-                if len(here) >= _MOST:
+                if len(here) >= _MOST or (len(here) >= _LEAST and self._hopeless(found, widened, usual)):
                     return widened, self._typical(here)
                 drawn = self._draw(truth)
                 known.append(drawn)
                 here.append(drawn)
         return nothing
+
+    @staticmethod
+    def _hopeless(found: Sequence[Distance], widened: Sequence[Allowance], usual: Sequence[Allowance]) -> bool:
+        refused = [
+            limit.used(error)
+            for error, limit, own in zip(found, widened, usual, strict=True)
+            if not own.accepts(error)
+        ]
+        return max(refused) > _FAR
 
     def explain(self, found: Distance, outputs: Sequence[torch.Tensor], truth: Sequence[torch.Tensor]) -> str:
         """What makes an error of this size in one of the outputs, as far as that is known; else nothing.
@@ -93,7 +108,9 @@ class HonestErrors:
                     "cancellation: as a variance from the mean of squares less the squared mean errs, in float32, "
                     "where the mean is large beside the deviation"
                 )
-            return self._rounded(found, outputs, truth)
+            why = self._rounded(found, outputs, truth)
+            self._reference.forget_shortcuts()
+            return why
         return ""
 
     def _rounded(self, found: Distance, outputs: Sequence[torch.Tensor], truth: Sequence[torch.Tensor]) -> str:
@@ -105,7 +122,7 @@ class HonestErrors:
             if made / _ALIKE <= found.rms <= made * _ALIKE and left < best:
                 best, why = (
                     left,
-                    f"inputs and parameters rounded to {name} make {made:.2g}, with the same outputs off",
+                    f"rounding inputs and parameters to {name} makes nearly this error ({made:.2g})",
                 )
         return why
 
@@ -120,7 +137,9 @@ class HonestErrors:
 
     def _draw(self, truth: Sequence[torch.Tensor], variances: Variances = "usual") -> list[Distance]:
         self.asked += 1
-        return distances(self._reference.err(secrets.randbits(62), variances), truth)
+        answer, normalised = self._reference.err(secrets.randbits(62), variances)
+        self._normalised |= normalised
+        return distances(answer, truth)
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
@@ -136,12 +155,16 @@ class HonestErrors:
             reference.forget_errors()
             reference.forget_shortcuts()
 
-    def _widened(self, draws: Sequence[Sequence[Distance]], usual: Sequence[Allowance]) -> list[Allowance]:
+    def _widened(
+        self, draws: Sequence[Sequence[Distance]], usual: Sequence[Allowance], variant: str
+    ) -> list[Allowance]:
         if len(draws) < _LEAST:
             return list(usual)
         agreement = self._reference.protocol.agreement
+        times = _NORMALISED if variant == "offgrid" and self._normalised else 1
         return [
-            honest_allowance(agreement, [draw[output] for draw in draws], limit) for output, limit in enumerate(usual)
+            honest_allowance(agreement, [draw[output] for draw in draws], limit, times)
+            for output, limit in enumerate(usual)
         ]
 
     @staticmethod

@@ -201,10 +201,12 @@ class Oracle:
         Args:
             noise: seed of the errors; see `RoundingNoise`.
             variances: whether they are taken from means of squares; see `RoundingNoise`.
+
+        Told with it: whether `offgrid` inputs themselves were normalised.
         """
         generator = torch.Generator(self.device).manual_seed(noise)
         rounding = RoundingNoise(generator, self.variant == "offgrid", variances)
-        return self._write("noisy", self._forward(seed, rounding))
+        return self._write("noisy", self._forward(seed, rounding)) | {"data": {"normalised": rounding.normalised}}
 
     def _default(self, name: str) -> float:
         """The constant a parameter starts with under PyTorch's default initialisers; 0 for one drawn at random."""

@@ -114,13 +114,13 @@ class OracleProcess:
         claim = self._tell("imitate", "done", seed=seed, shortcut=shortcut)
         return self._shortcut.tensors(specs), bool(claim.data["changed"])
 
-    def err(self, seed: int, noise: int, variances: str = "usual") -> list[torch.Tensor]:
-        """What honest float32 arithmetic could answer; see `Oracle.err`."""
+    def err(self, seed: int, noise: int, variances: str = "usual") -> tuple[list[torch.Tensor], bool]:
+        """What honest float32 arithmetic could answer, and if `offgrid` inputs were normalised; see `Oracle.err`."""
         if self._noisy is None:
             self._noisy = self._create(size_of(self.truth_specs))
             self._attach("noisy", self._noisy)
-        self._tell("err", "done", seed=seed, noise=noise, variances=variances)
-        return self._noisy.tensors(self.truth_specs)
+        claim = self._tell("err", "done", seed=seed, noise=noise, variances=variances)
+        return self._noisy.tensors(self.truth_specs), bool(claim.data["normalised"])
 
     def forget_errors(self) -> None:
         """Give back the memory that `err` has taken."""

@@ -264,7 +264,7 @@ class Reference:
         specs = self._oracle.truth_specs if self.precise else self.expected
         return self._oracle.imitate(self.call_seed, shortcut, specs)
 
-    def err(self, noise: int, variances: Variances = "usual") -> list[torch.Tensor]:
+    def err(self, noise: int, variances: Variances = "usual") -> tuple[list[torch.Tensor], bool]:
         """What honest float32 arithmetic could answer for the inputs just drawn; see `Oracle.err`."""
         return self._oracle.err(self.call_seed, noise, variances)
 

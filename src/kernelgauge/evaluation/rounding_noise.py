@@ -136,6 +136,8 @@ class RoundingNoise(TorchDispatchMode):
         self._generator = generator
         self._off_the_grid = off_the_grid
         self.variances = variances
+        self.normalised = False
+        """Whether `offgrid` inputs themselves were normalised."""
         self._attention = sdpa_kernel(SDPBackend.MATH)  # fused, it would hide its sums
 
     def __enter__(self) -> RoundingNoise:
