@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from factories import REFERENCE
 
-from kernelgauge.config import Limits
+from kernelgauge.config import Limits, load_settings
+from kernelgauge.evaluation.host_disk import stored
 from kernelgauge.evaluation.host_memory import held
-from kernelgauge.evaluation.launcher import memory_limit
+from kernelgauge.evaluation.launcher import Zygote, memory_limit
+from kernelgauge.evaluation.process import WorkerProcess
 from kernelgauge.schema import Problem
 from kernelgauge.session import Session
 
@@ -51,6 +55,82 @@ def test_a_process_that_has_ended_holds_nothing() -> None:
     with subprocess.Popen(["true"]) as process:
         pass
     assert held([process.pid], 0) == 0
+
+
+PARKS = """
+import ctypes, mmap, os, sys
+what = sys.argv[1]
+if what == "files":
+    file = os.memfd_create("parked")
+    os.write(file, bytes(60 * 2**20))
+    again = os.dup(file)
+elif what == "pipes":
+    kept = [os.pipe() for _ in range(160)]
+elif what == "tables":
+    place = mmap.mmap(-1, 2**34, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    place.madvise(mmap.MADV_NOHUGEPAGE)
+    for at in range(0, 2**34, 2**21):
+        place[at]
+print("parked", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(("what", "megabytes"), [("files", 60), ("pipes", 10), ("tables", 32)])
+def test_what_is_in_no_mapping_counts_too(what: str, megabytes: int) -> None:
+    found = []
+    for each in ("nothing", what):
+        command = [sys.executable, "-c", PARKS, each]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None and process.stdin is not None
+            process.stdout.readline()
+            found.append(held([process.pid], 2**50))
+            assert stored([process.pid], 2**50, []) < MEGABYTE, "it is not on disk"
+            process.stdin.close()
+    assert megabytes - 1 < (found[1] - found[0]) / MEGABYTE < megabytes + 4
+
+
+IN_A_WORKER = """
+import os, pathlib, socket
+class ModelNew:
+    pass
+{work}
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "megabytes"),
+    [
+        ("pathlib.Path('/dev/shm/kept').write_bytes(bytes(50 << 20))", 50),
+        ("f = open('/dev/shm/gone', 'wb'); os.unlink('/dev/shm/gone'); f.write(bytes(50 << 20)); f.flush()", 50),
+        ("kept = [socket.socketpair() for _ in range(100)]", 0),
+    ],
+)
+def test_what_a_worker_keeps_in_shared_memory_and_sockets_counts(work: str, megabytes: int) -> None:
+    zygote = Zygote(load_settings(threads=1))
+    try:
+        with WorkerProcess(zygote, "worker") as worker, WorkerProcess(zygote, "worker") as other:
+            if not {"mount", "network"} <= set(worker.walls):
+                pytest.skip("this platform has no namespaces")
+            before = worker._count(b"held %d" % 2**50)
+            for each in (worker, other):
+                path = each.scratch / "candidate.py"
+                looks = "assert os.listdir('/dev/shm') == [], os.listdir('/dev/shm')"
+                path.write_text(IN_A_WORKER.format(work=work if each is worker else looks))
+                loaded = {"path": str(path), "backend": "torch", "build_dir": None, "attribute": "ModelNew"}
+                claim = each.ask("load", 60, "loaded", **loaded)
+                assert claim.event == "loaded", claim.message
+            after = worker._count(b"held %d" % 2**50)
+        assert not any(Path("/dev/shm", name).exists() for name in ("kept", "gone"))
+    finally:
+        zygote.close()
+    due = megabytes or 200 * most_in_a_socket() / MEGABYTE
+    assert due <= (after - before) / MEGABYTE < due + 60, "beside what loading takes"
+
+
+def most_in_a_socket() -> int:
+    with socket.socket(socket.AF_UNIX) as one:
+        return sum(one.getsockopt(socket.SOL_SOCKET, which) for which in (socket.SO_SNDBUF, socket.SO_RCVBUF))
 
 
 HOARDS = """import mmap, os, signal, time
