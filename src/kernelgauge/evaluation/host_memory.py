@@ -15,11 +15,11 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-_HELD = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.MULTILINE)
+_HELD = re.compile(rb"^(?:Rss(?:Anon|Shmem)|VmSwap):\s+(\d+) kB$", re.MULTILINE)
 # Whoever reads what it has never written to holds one page of zeros, and the tables that say so.
 _TABLES = re.compile(rb"^VmPTE:\s+(\d+) kB$", re.MULTILINE)
 # Of pages that several processes hold, each has its share here.
-_SHARED_OUT = re.compile(rb"^Pss_(?:Anon|Shmem):\s+(\d+) kB$", re.MULTILINE)
+_SHARED_OUT = re.compile(rb"^(?:Pss_(?:Anon|Shmem)|SwapPss):\s+(\d+) kB$", re.MULTILINE)
 _SOCKETS = re.compile(rb"^sockets: used (\d+)$", re.MULTILINE)
 # All that a pipe holds unless it was made larger, and all of them together may be by 64 MB (pipe-user-pages-soft).
 _PIPE_BYTES = 64 * 1024

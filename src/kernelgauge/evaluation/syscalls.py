@@ -89,10 +89,13 @@ _REFUSED_UNLESS_PROFILED = {
     "perf_event_open": (298, 241),
     # Sockets of services (Docker, D-Bus, tmux) are files, which a network namespace does not hide.
     "connect": (42, 203),
-    # Memory that nobody sees: what is in flight to a socket, open files with all that is in them, is no process's;
-    # nor are the segments, semaphores and messages of System V.
+    # Memory that nobody sees: open files in flight to a socket, with all that is in them, are no process's, nor are
+    # segments, semaphores and messages of System V. A pipe can keep a page of two megabytes for one byte of it.
     "sendmsg": (46, 211),
     "sendmmsg": (307, 269),
+    "vmsplice": (278, 75),
+    "splice": (275, 76),
+    "tee": (276, 77),
     "shmget": (29, 194),
     "semget": (64, 190),
     "msgget": (68, 186),
