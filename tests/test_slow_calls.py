@@ -27,8 +27,8 @@ def test_a_slow_call_in_ten_counts() -> None:
 
 
 def test_slow_calls_of_both_sides_are_the_machines() -> None:
-    both = [calls(100, 1.0, slow_every=10, seed=seed) for seed in (0, 1)]
-    found = slow_calls(*both, [100], 1.0, RULES)
+    one, other = (calls(100, 1.0, slow_every=10, seed=seed) for seed in (0, 1))
+    found = slow_calls(one, other, [100], 1.0, RULES)
     assert not found.count and not found.open
 
 
