@@ -95,6 +95,9 @@ class InProcess:
     def forget_errors(self) -> None:
         """There is no region to give back."""
 
+    def forget_shortcuts(self) -> None:
+        """There is no region to give back."""
+
     def trial(self, variant: str) -> Facts:
         """A trial as the evaluator prepares it."""
         return prepare(self, variant)  # type: ignore[arg-type]

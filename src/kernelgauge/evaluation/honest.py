@@ -108,9 +108,7 @@ class HonestErrors:
                     "cancellation: as a variance from the mean of squares less the squared mean errs, in float32, "
                     "where the mean is large beside the deviation"
                 )
-            why = self._rounded(found, outputs, truth)
-            self._reference.forget_shortcuts()
-            return why
+            return self._rounded(found, outputs, truth)
         return ""
 
     def _rounded(self, found: Distance, outputs: Sequence[torch.Tensor], truth: Sequence[torch.Tensor]) -> str:
