@@ -116,6 +116,8 @@ def vary(value: Any, variant: str, domain: str) -> Any:
 def _off_the_grid(value: torch.Tensor) -> torch.Tensor:
     """Which places are which is the same for all tensors of one size: their differences are off the grid, too."""
     moved = value.float().flatten().clone().view(torch.int32)
+    if moved.numel() == 1:  # the other two kinds would move a lone number to the same place each time
+        return _near_the_middle(moved).view(torch.float32).view(value.shape).to(value.dtype)
     same = torch.Generator(moved.device).manual_seed(moved.numel())
     for bits in moved.split(_CHUNK):
         which = torch.randint(0, 12, bits.shape, dtype=torch.int8, device=bits.device, generator=same)

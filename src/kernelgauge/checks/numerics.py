@@ -21,7 +21,7 @@ from kernelgauge.config import Agreement
 # Of the coarse floor, for the single worst element.
 _COARSE_WORST = 100
 # Elements looked at together: few enough for the temporaries to stay in a CPU's cache; on a GPU, enough to fill it.
-_CHUNK = {"cpu": 1 << 17, "cuda": 1 << 26}
+_CHUNK = {"cpu": 1 << 17, "cuda": 1 << 24}
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,8 @@ class _Sums:
 
     def add(self, start: int, got: torch.Tensor, due: torch.Tensor) -> None:
         # A difference in float32 loses less than a ten-millionth of itself, and costs half the memory traffic.
-        difference = got - due if torch.promote_types(got.dtype, due.dtype).itemsize >= 4 else got.float() - due
+        common = torch.promote_types(torch.promote_types(got.dtype, due.dtype), torch.float32)
+        difference = got.to(common) - due.to(common)
         squared = _sum_of_squares(difference)
         if not math.isfinite(squared):
             difference = self._without_matching_infinities(start, got, due, difference)
@@ -88,7 +89,7 @@ class _Sums:
             squared = _sum_of_squares(difference)
         self.squared_error += squared
         self.squared_due += _sum_of_squares(due)
-        peak = float(torch.linalg.vector_norm(difference, math.inf))
+        peak = float(max(map(abs, torch.aminmax(difference))))
         if peak > self.worst:
             self.worst, self.worst_chunk = peak, (start, got, due)
 
@@ -112,8 +113,9 @@ class _Sums:
 
 
 def _sum_of_squares(values: torch.Tensor) -> float:
-    """In float64, in one pass over the memory."""
-    return float(torch.linalg.vector_norm(values, dtype=torch.float64)) ** 2
+    """In float64. A product of BLAS takes a third of the time of `vector_norm` on a CPU."""
+    wide = values.double()
+    return float(torch.dot(wide, wide))
 
 
 def _totals(output: torch.Tensor, expected: torch.Tensor) -> Totals:
