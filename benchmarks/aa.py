@@ -23,10 +23,10 @@ from numpy import quantile as quantiles
 
 from kernelgauge import __version__
 from kernelgauge.config import load_protocol
-from kernelgauge.contest import Watch, judge_all
 from kernelgauge.problems.catalogue import select
 from kernelgauge.schema import Candidate, Evaluation, Problem, RunHeader, TooLarge
-from kernelgauge.session import Session
+from kernelgauge.session.contest import Watch, judge_all
+from kernelgauge.session.session import Session
 from kernelgauge.store.run import Run
 
 QUANTILES = {"median": 0.5, "90 %": 0.9, "95 %": 0.95, "99 %": 0.99, "worst": 1.0}

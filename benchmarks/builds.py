@@ -31,7 +31,7 @@ from kernelgauge.backends.base import Route
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import load_settings
-from kernelgauge.hardware import environment
+from kernelgauge.hardware.environment import environment
 
 CANDIDATES = Path(__file__).parent / "build_candidates"
 

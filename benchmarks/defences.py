@@ -40,7 +40,7 @@ from kernelgauge.errors import MachineError, ReferenceTooLarge
 from kernelgauge.generation.folder import Folder
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Candidate, NoCandidate, Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 from kernelgauge.store.disk import write_whole
 
 PROBLEMS = "1/19,1/23,1/36,1/47,1/88,2/1,2/14,2/39,2/76,2/99,3/8,3/43"

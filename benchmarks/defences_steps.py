@@ -13,16 +13,17 @@ from typing import Any
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import Protocol
-from kernelgauge.evaluation import measure, sides, supervisor
-from kernelgauge.evaluation.admission import Weighing
-from kernelgauge.evaluation.process import WorkerProcess
-from kernelgauge.evaluation.reference import Reference
-from kernelgauge.evaluation.rules import Rules
-from kernelgauge.evaluation.side import Side, Source
-from kernelgauge.evaluation.spares import Spares
-from kernelgauge.evaluation.staging import Staging
+from kernelgauge.evaluation import pair, supervisor
+from kernelgauge.evaluation.correctness.screening import Weighing
+from kernelgauge.evaluation.kernel_rules import Rules
+from kernelgauge.evaluation.measurement import measure
+from kernelgauge.evaluation.sides.prefork import Spares
+from kernelgauge.evaluation.sides.reference import Reference
+from kernelgauge.evaluation.sides.shared_buffers import Staging
+from kernelgauge.evaluation.sides.side import Side, Source
+from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.schema import Candidate, Evaluation, Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 ANY = "any evaluator"
 DEFENCE = "defence"
@@ -105,8 +106,8 @@ def watch(account: Account) -> list[tuple[Any, str, Any]]:
     for owner, name, label in (
         (supervisor, "check", OTHER["check"]),
         (measure.Measurement, "round", OTHER["time"]),
-        (sides.Sides, "_opened", OPENING),
-        (sides.Sides, "_close", OPENING),
+        (pair.Sides, "_opened", OPENING),
+        (pair.Sides, "_close", OPENING),
         (Rules, "read", RULES),
         (Rules, "watch", RULES),
     ):

@@ -19,12 +19,13 @@ from pathlib import Path
 import torch
 
 from kernelgauge.config import Protocol, load_protocol
-from kernelgauge.evaluation import measure, rounds
-from kernelgauge.evaluation.reference import Reference
-from kernelgauge.evaluation.samples import Sample, Samples
-from kernelgauge.evaluation.side import Side
+from kernelgauge.evaluation import rounds
+from kernelgauge.evaluation.measurement import measure
+from kernelgauge.evaluation.measurement.samples import Sample, Samples
+from kernelgauge.evaluation.sides.reference import Reference
+from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.schema import Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 _PROBLEM = """
 import torch

@@ -28,7 +28,7 @@ from kernelgauge.errors import MachineError, ReferenceTooLarge
 from kernelgauge.problems.catalogue import entry, select
 from kernelgauge.problems.facts import facts
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 WIDTH = {"float32": 4, "int64": 8, "int32": 4, "bool": 1}
 

@@ -70,7 +70,7 @@ def found(folder: Path, names: list[str]) -> list[dict[str, Any]]:
 
 def build_all(tasks: list[dict[str, Any]], jobs: int, device: str) -> list[dict[str, Any]]:
     """Those that build, with the folder of their build; the others are reported."""
-    from kernelgauge.session import Session
+    from kernelgauge.session.session import Session
 
     def one(task: dict[str, Any]) -> tuple[dict[str, Any], str]:
         source = Path(task["path"]).read_text()

@@ -19,9 +19,9 @@ from datetime import date
 
 import torch
 
-from kernelgauge.evaluation.launcher import KEEP_FREED_MEMORY
 from kernelgauge.problems import catalogue
 from kernelgauge.problems.loader import load_problem
+from kernelgauge.sandbox.zygote_client import KEEP_FREED_MEMORY
 
 THREADS = 2
 FASTEST_MS, SLOWEST_MS = 2.0, 50.0

@@ -18,8 +18,8 @@ from numpy import quantile
 
 from kernelgauge.errors import StoreError
 from kernelgauge.generation.torch_modes import baseline
-from kernelgauge.report.baselines import Board, boards
-from kernelgauge.report.scores import Scores, score_run
+from kernelgauge.report.figures.baselines import Board, boards
+from kernelgauge.report.figures.scores import Scores, score_run
 from kernelgauge.schema import MODES, Baseline, Evaluation, finite
 from kernelgauge.store.run import Run
 

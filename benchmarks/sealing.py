@@ -17,10 +17,10 @@ import time
 from pathlib import Path
 
 from kernelgauge.config import load_settings
-from kernelgauge.evaluation.build_files import copy_build
-from kernelgauge.evaluation.launcher import Zygote
-from kernelgauge.evaluation.private import WITHOUT
-from kernelgauge.evaluation.process import WorkerProcess
+from kernelgauge.evaluation.sides.build_files import copy_build
+from kernelgauge.sandbox.hidden import WITHOUT
+from kernelgauge.sandbox.process import WorkerProcess
+from kernelgauge.sandbox.zygote_client import Zygote
 
 KINDS = {
     "no walls": ("", False),

@@ -31,7 +31,7 @@ from gpu_busy import GpuBusy
 from throughput_page import page
 
 from kernelgauge.generation.folder import Folder
-from kernelgauge.hardware import environment
+from kernelgauge.hardware.environment import environment
 from kernelgauge.store.run import Run
 
 HERE = Path(__file__).parent

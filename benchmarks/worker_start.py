@@ -17,10 +17,10 @@ import statistics
 import time
 from pathlib import Path
 
-from kernelgauge.evaluation.spares import Kind, Spares, await_device, kind_of, started
+from kernelgauge.evaluation.sides.prefork import Kind, Spares, await_device, kind_of, started
 from kernelgauge.execution.local import devices_of
-from kernelgauge.hardware import best_device, environment
-from kernelgauge.session import Session
+from kernelgauge.hardware.environment import best_device, environment
+from kernelgauge.session.session import Session
 
 
 def measured(session: Session, kind: Kind, count: int) -> dict[str, list[float]]:

@@ -18,7 +18,7 @@ from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 from inspect_ai.model import ChatMessage, Model, ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import Score
 
-from kernelgauge.inspect.task import kernelbench
+from kernelgauge.models.task.task import kernelbench
 
 RIGHT = """import torch
 
@@ -156,7 +156,7 @@ def eval_command(folder: Path, problem: str, quick: str, answer: str, *said: str
 
 
 def close_judges() -> None:
-    from kernelgauge.inspect import judge
+    from kernelgauge.models.judging import judge
 
     for each in judge._judges.values():
         each.close()

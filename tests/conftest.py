@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from factories import REFERENCE, quick_protocol
 
-from kernelgauge.hardware import gpu
-from kernelgauge.session import Session
+from kernelgauge.hardware.environment import gpu
+from kernelgauge.session.session import Session
 
 TURN_SECONDS = 3600
 """Of a test in a file that may have to wait for the GPU: waiting counts towards its time."""

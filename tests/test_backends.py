@@ -18,9 +18,9 @@ from kernelgauge.backends.registry import backend_named, detect, names
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import BackendMissing, UsageError
 from kernelgauge.evaluation.failures import Failure
-from kernelgauge.hardware import gpu
+from kernelgauge.hardware.environment import gpu
 from kernelgauge.schema import Candidate, Evaluation, Outcome, Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 PAIRS = [
     pytest.param(name, device, id=f"{name}-{device}", marks=[pytest.mark.gpu] if device == "cuda" else [])
@@ -488,7 +488,7 @@ def test_a_preloaded_module_does_not_know_the_folders_of_the_zygote(session: Ses
         ("from kernelgauge.kernels import cuda_kernel", "cuda"),
         ("from kernelgauge import kernels", "cuda"),
         ("import kernelgauge.kernels as raw", "cuda"),
-        ("import kernelgauge.timing.profiler", "torch"),
+        ("import kernelgauge.profiling.profiler", "torch"),
         ("from kernelgauge.evaluation import worker", "torch"),
     ],
 )

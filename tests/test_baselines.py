@@ -14,8 +14,8 @@ from rich.console import Console
 
 from kernelgauge.errors import StoreError
 from kernelgauge.generation.torch_modes import baseline
-from kernelgauge.report.baselines import boards, changes, render
-from kernelgauge.report.scores import score
+from kernelgauge.report.figures.baselines import boards, changes, render
+from kernelgauge.report.figures.scores import score
 from kernelgauge.report.terminal import show
 from kernelgauge.schema import Evaluation, Measured, OverBaseline, conditions
 from kernelgauge.store.baselines import FILE, Baselines, read, write

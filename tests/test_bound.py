@@ -16,23 +16,23 @@ from factories import make_environment, make_evaluation, make_timing
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
-from kernelgauge import hardware
 from kernelgauge.checks.bound import best_rate, bound, crossing, faster_than_memory, floor_ms, least_time
 from kernelgauge.cli.main import app
 from kernelgauge.cli.verdict import bound_line
 from kernelgauge.config import MathMode
 from kernelgauge.errors import DeviceMissing, MachineError, ProblemError, UsageError
-from kernelgauge.evaluation import examination
-from kernelgauge.evaluation.bounds import Bounds
-from kernelgauge.evaluation.launcher import Zygote
-from kernelgauge.evaluation.specimens import problem, specimens
-from kernelgauge.hardware import gpu
+from kernelgauge.evaluation.resources import description
+from kernelgauge.evaluation.resources.bound import Bounds
+from kernelgauge.hardware import environment
+from kernelgauge.hardware.environment import gpu
+from kernelgauge.hardware.peaks import known, published, stored
 from kernelgauge.problems import catalogue
 from kernelgauge.problems.facts import facts
 from kernelgauge.problems.loader import load_problem
+from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import Bound, Evaluation, Outcome, Peaks, Problem, Timing, Work
-from kernelgauge.session import Session
-from kernelgauge.timing.peaks import known, published, stored
+from kernelgauge.selftest.specimens import problem, specimens
+from kernelgauge.session.session import Session
 
 MIB = 2**20
 H100 = Peaks(
@@ -282,7 +282,7 @@ def test_a_device_that_is_not_there_cannot_be_measured(measured: Session, monkey
         pytest.skip("there is a GPU here")
     with pytest.raises(DeviceMissing, match="nvidia-smi lists none"):
         measured.measure("cuda")
-    monkeypatch.setattr(hardware, "missing_device", lambda _: None)  # a driver that is there and does not work
+    monkeypatch.setattr(environment, "missing_device", lambda _: None)  # a driver that is there and does not work
     with pytest.raises(MachineError, match="the peaks of cuda cannot be measured"):
         measured.measure("cuda")
 
@@ -392,7 +392,7 @@ def test_what_cannot_be_told_without_values_has_no_work_and_is_asked_once(
 ) -> None:
     looks = own("x * float(x.sum().item())")
     assert session.work(looks) is None
-    monkeypatch.setattr(examination, "described", lambda *_: pytest.fail("it was asked again"))
+    monkeypatch.setattr(description, "described", lambda *_: pytest.fail("it was asked again"))
     assert session.work(looks) is None
 
 
@@ -409,7 +409,7 @@ def test_many_problems_are_described_by_processes_that_need_not_import(session: 
         patch.setattr(Zygote, "fork", noted)
         bounds = Bounds(fresh._zygote, Path(folder))
         found = [bounds.work(each, "ieee", fresh.environment) for each in problems]
-    assert asked == [(), (), examination.DESCRIBED_WITH, examination.DESCRIBED_WITH]
+    assert asked == [(), (), description.DESCRIBED_WITH, description.DESCRIBED_WITH]
     assert found == [session.work(each) for each in problems]
 
 
@@ -452,16 +452,16 @@ def test_only_what_alone_changes_the_answer_must_have_moved(
     ask = (session._zygote, own(forward, drawn), "ieee", "cpu")
     if inputs is None:
         with pytest.raises(ProblemError):
-            examination.certain(*ask)
+            description.certain(*ask)
         return
-    found = examination.certain(*ask)
+    found = description.certain(*ask)
     assert found["inputs"] == pytest.approx(inputs, rel=0.01), "an element in a hundred may be zero by chance"
     if outputs is not None:
         assert found["outputs"] == pytest.approx(outputs, rel=0.01)
 
 
 def test_what_a_shut_relu_hides_is_not_certain(session: Session) -> None:
-    found = examination.certain(session._zygote, own("torch.relu(x)", "torch.randn(64, 64)"), "ieee", "cpu")
+    found = description.certain(session._zygote, own("torch.relu(x)", "torch.randn(64, 64)"), "ieee", "cpu")
     assert 0.4 * FULL < found["inputs"] < 0.6 * FULL
     assert 0.6 * FULL < found["outputs"] < 0.9 * FULL, "zero for one draw and for the other: it may be there before"
 
@@ -471,13 +471,13 @@ def test_in_half_precision_half_the_bytes_are_certain(session: Session) -> None:
     work = session.work(*asked)
     assert work is not None and work.narrowest == "half"
     assert (work.inputs, work.parameters, work.outputs) == (FULL // 2, FULL // 2 + 2 * 64, FULL // 2)
-    found = examination.certain(session._zygote, *asked, "cpu")
+    found = description.certain(session._zygote, *asked, "cpu")
     assert found["inputs"] == pytest.approx(FULL // 2, rel=0.01)
     assert 0.4 * FULL < found["outputs"] <= FULL // 2
 
 
 def test_a_triangular_product_is_certain_of_nothing_but_its_upper_half(session: Session) -> None:
-    found = examination.certain(session._zygote, load_problem("1/14", sizes="small"), "ieee", "cpu")
+    found = description.certain(session._zygote, load_problem("1/14", sizes="small"), "ieee", "cpu")
     work = session.work(load_problem("1/14", sizes="small"))
     assert work is not None
     assert found["inputs"] == 0

@@ -19,14 +19,14 @@ from kernelgauge.backends.cpp import CppBackend
 from kernelgauge.backends.extension import extension_key
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.errors import MachineError
-from kernelgauge.evaluation.admission import Admissions
-from kernelgauge.evaluation.bounds import Bounds
+from kernelgauge.evaluation.correctness.screening import Admissions
 from kernelgauge.evaluation.failures import Failure
-from kernelgauge.evaluation.launcher import Zygote
-from kernelgauge.evaluation.memory_fit import MemoryFit
+from kernelgauge.evaluation.resources.bound import Bounds
+from kernelgauge.evaluation.resources.memory_fit import MemoryFit
 from kernelgauge.evaluation.supervisor import Supervisor
+from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import Candidate
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 # What another process does to the same cache: a build that writes a file, then takes its time.
 OTHER = """

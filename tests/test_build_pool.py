@@ -8,7 +8,7 @@ import pytest
 from waiting import comes_true
 
 from kernelgauge.execution.build_pool import BuildPool, free_gigabytes
-from kernelgauge.hardware import memory_bytes
+from kernelgauge.hardware.environment import memory_bytes
 
 
 class Builds:

@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from kernelgauge.backends.registry import backend_named, names
-from kernelgauge.certify import Finding, certify
 from kernelgauge.cli.main import app
-from kernelgauge.session import Session
+from kernelgauge.selftest.certify import Finding, certify
+from kernelgauge.session.session import Session
 
 PLACES = [(name, device) for name in names() for device in backend_named(name).devices]
 
@@ -133,7 +133,7 @@ def liars(tmp_path_factory: pytest.TempPathFactory, cache_folder: Path) -> Itera
 def test_a_backend_that_lies_is_caught(
     liars: Session, monkeypatch: pytest.MonkeyPatch, name: str, works: bool | None, words: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr("kernelgauge.certify.names", lambda: [f"liars:{name}"])
+    monkeypatch.setattr("kernelgauge.selftest.certify.names", lambda: [f"liars:{name}"])
     (finding,) = certify(liars)
     assert (finding.backend, finding.device) == (f"liars:{name}", "cpu")
     assert finding.works is works, finding.why
@@ -160,7 +160,7 @@ def test_doctor_tells_a_person_why(monkeypatch: pytest.MonkeyPatch, works: bool 
         Finding(backend="torch", device="cpu", works=True, why="fine", isolation=("network", "pid")),
         Finding(backend="triton", device="cpu", works=works, why=why),
     ]
-    monkeypatch.setattr("kernelgauge.certify.certify", lambda session: found)
+    monkeypatch.setattr("kernelgauge.selftest.certify.certify", lambda session: found)
     done = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["doctor"])
     assert done.exit_code == code, done.output
     assert why in done.output

@@ -14,16 +14,16 @@ from kernelgauge.checks.numerics import Distance, allowance, closeness, distance
 from kernelgauge.checks.probes import BLIND, Probes
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import MachineError, ReferenceTooLarge
-from kernelgauge.evaluation import admission
-from kernelgauge.evaluation.admission import PRECISIONS, Weighing
-from kernelgauge.evaluation.check import Facts, acceptance, prepare
-from kernelgauge.evaluation.initialisers import randomised
-from kernelgauge.evaluation.judge import compare
-from kernelgauge.evaluation.reference import Reference
-from kernelgauge.evaluation.specimens import problem
+from kernelgauge.evaluation.correctness import screening
+from kernelgauge.evaluation.correctness.screening import PRECISIONS, Weighing
+from kernelgauge.evaluation.correctness.trials import Facts, acceptance, prepare
+from kernelgauge.evaluation.correctness.verdicts import compare
+from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Evaluation, NotVaried, Problem
-from kernelgauge.session import Session
+from kernelgauge.selftest.specimens import problem
+from kernelgauge.session.session import Session
+from kernelgauge.wire.initialisers import randomised
 
 
 def distance(outputs: list[torch.Tensor], expected: list[torch.Tensor]) -> Distance:
@@ -318,7 +318,7 @@ def _seen(weighing: Weighing, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return prepare(reference, variant)
 
     with monkeypatch.context() as patch:
-        patch.setattr(admission, "prepare", noted)
+        patch.setattr(screening, "prepare", noted)
         weighing.all_trials()
     return drawn
 

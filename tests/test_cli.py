@@ -18,7 +18,7 @@ from factories import make_answer, make_header, quick_protocol
 
 from kernelgauge import __version__
 from kernelgauge.cli.options import command_line
-from kernelgauge.hardware import gpu
+from kernelgauge.hardware.environment import gpu
 from kernelgauge.problems import catalogue
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.store import Run

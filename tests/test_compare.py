@@ -15,9 +15,9 @@ from factories import make_answer, make_environment, make_header
 from rich.console import Console
 
 from kernelgauge.errors import UsageError
-from kernelgauge.report.compare import compare
 from kernelgauge.report.compare_text import render
-from kernelgauge.report.estimators import matched_difference, wilson
+from kernelgauge.report.figures.compare import compare
+from kernelgauge.report.figures.estimators import matched_difference, wilson
 from kernelgauge.report.sources import Tabled, load
 from kernelgauge.schema import NoCandidate
 from kernelgauge.store import Run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from kernelgauge.config import load_protocol
-from kernelgauge.evaluation.deck import Deck
+from kernelgauge.evaluation.measurement.deck import Deck
 
 STRICT = load_protocol("strict")
 

@@ -21,12 +21,12 @@ from benchmarks import defences_page, defences_steps
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import MachineError, ReferenceTooLarge
-from kernelgauge.evaluation import measure
-from kernelgauge.evaluation.rules import Rules
-from kernelgauge.evaluation.side import Side
+from kernelgauge.evaluation.kernel_rules import Rules
+from kernelgauge.evaluation.measurement import measure
+from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Candidate, Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 ROOT = Path(__file__).parent.parent
 

@@ -14,7 +14,7 @@ import pytest
 
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.deletion import delete
-from kernelgauge.evaluation.scratch import ScratchFolders
+from kernelgauge.sandbox.scratch import ScratchFolders
 
 # Deeper than Python recurses.
 DEEP = 1500
@@ -184,7 +184,7 @@ def test_a_build_nested_too_deeply_is_refused_and_deleted(tmp_path: Path) -> Non
     script = """
 import sys
 from pathlib import Path
-from kernelgauge.evaluation.build_files import Unfit, copy_build, files_of
+from kernelgauge.evaluation.sides.build_files import Unfit, copy_build, files_of
 sys.path.insert(0, sys.argv[2])
 from test_deletion import nest
 folder = Path(sys.argv[1])

@@ -18,11 +18,11 @@ from waiting import comes_true
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.job import Job
-from kernelgauge.evaluation.specimens import problem
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import Done, LocalExecutor, Task
 from kernelgauge.generation.turns import Turns
 from kernelgauge.schema import Candidate
+from kernelgauge.selftest.specimens import problem
 
 JOBS = 2
 MOST_UNDER_WAY = 4 * JOBS + 1

@@ -8,10 +8,10 @@ import pytest
 
 from kernelgauge.checks.stand_alone import explained, imports, lent
 from kernelgauge.config import Limits
-from kernelgauge.evaluation.channel import Claim
 from kernelgauge.evaluation.failures import claimed_failure
 from kernelgauge.schema import Outcome, Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
+from kernelgauge.wire.messages import Claim
 
 NO_MEMORY = """Traceback (most recent call last):
   File "candidate.py", line 9, in forward

@@ -14,7 +14,7 @@ from kernelgauge.generation.ideas import ideas_in
 from kernelgauge.generation.prompts.conversation import conversation
 from kernelgauge.generation.prompts.prompt import Templates
 from kernelgauge.schema import Attempt, Bound, Evaluation, Feedback, Step, Trial, Work
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 TEMPLATES = Templates()
 GCC = """/tmp/x/main.cpp:9:11: error: ‘flaot’ does not name a type; did you mean ‘float’?

@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from kernelgauge.config import Limits, MathMode, load_protocol
-from kernelgauge.evaluation.specimens import problem as specimen_problem
-from kernelgauge.evaluation.specimens import specimens
 from kernelgauge.schema import Candidate, Evaluation, Outcome, Problem
-from kernelgauge.selftest import LIMITS, Finding, selftest
-from kernelgauge.session import Session
+from kernelgauge.selftest.self_test import LIMITS, Finding, selftest
+from kernelgauge.selftest.specimens import problem as specimen_problem
+from kernelgauge.selftest.specimens import specimens
+from kernelgauge.session.session import Session
 from kernelgauge.timing.cache_flush import CacheFlush
 from kernelgauge.timing.timers import timer_named, timer_names
 

@@ -10,10 +10,10 @@ import torch
 from factories import quick_protocol
 
 from kernelgauge.config import Limits, Protocol, load_protocol
-from kernelgauge.contest import judge_all
 from kernelgauge.errors import ReferenceTooLarge
 from kernelgauge.schema import GB, Candidate, Evaluation, Outcome, Problem, RunHeader
-from kernelgauge.session import Session
+from kernelgauge.session.contest import judge_all
+from kernelgauge.session.session import Session
 from kernelgauge.store.run import Run
 
 pytestmark = pytest.mark.gpu

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernelgauge import hardware
+from kernelgauge.hardware import environment
 
 
 @pytest.mark.parametrize(
@@ -27,17 +27,17 @@ def test_why_nothing_can_run_on_a_device(
     device: str,
     word: str | None,
 ) -> None:
-    monkeypatch.setattr(hardware, "gpu", lambda: card)
-    monkeypatch.setattr(hardware, "gpu_count", lambda: visible)
-    monkeypatch.setattr(hardware, "package_version", lambda _: torch)
-    said = hardware.missing_device(device)
+    monkeypatch.setattr(environment, "gpu", lambda: card)
+    monkeypatch.setattr(environment, "gpu_count", lambda: visible)
+    monkeypatch.setattr(environment, "package_version", lambda _: torch)
+    said = environment.missing_device(device)
     assert said is None if word is None else word in (said or "")
     if device == "cuda":
-        assert hardware.best_device() == ("cuda" if word is None else "cpu")
+        assert environment.best_device() == ("cuda" if word is None else "cpu")
 
 
 @pytest.mark.parametrize(("listed", "count"), [("", 0), ("-1", 0), ("0", 1), ("3,1", 2), ("0,-1,1", 1)])
 def test_only_visible_gpus_count(monkeypatch: pytest.MonkeyPatch, listed: str, count: int) -> None:
-    monkeypatch.setattr(hardware, "gpu", lambda: ("NVIDIA H200", "580"))
+    monkeypatch.setattr(environment, "gpu", lambda: ("NVIDIA H200", "580"))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", listed)
-    assert hardware.gpu_count.__wrapped__() == count
+    assert environment.gpu_count.__wrapped__() == count

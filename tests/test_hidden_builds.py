@@ -14,9 +14,9 @@ from kernelgauge.backends.parts import parts
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import load_protocol
 from kernelgauge.evaluation.job import Job
-from kernelgauge.hardware import environment
+from kernelgauge.hardware.environment import environment
 from kernelgauge.schema import Candidate, Outcome, Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 from kernelgauge.store.run import Run
 
 CANDIDATES = Path(__file__).parent.parent / "benchmarks" / "cuda_candidates"

@@ -14,13 +14,13 @@ from kernelgauge.checks.inputs import vary
 from kernelgauge.checks.numerics import Allowance, Distance, distances, honest_allowance
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import ReferenceTooLarge
-from kernelgauge.evaluation.check import prepare
-from kernelgauge.evaluation.judge import compare, disagreement
-from kernelgauge.evaluation.reference import Reference
-from kernelgauge.evaluation.rounding_noise import RoundingNoise
-from kernelgauge.evaluation.specimens import problem
+from kernelgauge.evaluation.correctness.trials import prepare
+from kernelgauge.evaluation.correctness.verdicts import compare, disagreement
+from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.schema import Outcome, Problem, Trial
-from kernelgauge.session import Session
+from kernelgauge.selftest.specimens import problem
+from kernelgauge.session.session import Session
+from kernelgauge.worker.rounding_noise import RoundingNoise
 
 STRICT = load_protocol("strict").agreement
 DRAWS = {

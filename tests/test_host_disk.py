@@ -12,9 +12,9 @@ from factories import REFERENCE
 
 from kernelgauge.config import Limits
 from kernelgauge.deletion import delete
-from kernelgauge.evaluation.host_disk import stored
+from kernelgauge.sandbox.host_disk import stored
 from kernelgauge.schema import Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 MEGABYTE = 2**20
 FAR = 2**50

@@ -12,12 +12,12 @@ import pytest
 from factories import REFERENCE
 
 from kernelgauge.config import Limits, load_settings
-from kernelgauge.evaluation.host_disk import stored
-from kernelgauge.evaluation.host_memory import held
-from kernelgauge.evaluation.launcher import Zygote, memory_limit
-from kernelgauge.evaluation.process import WorkerProcess
+from kernelgauge.sandbox.host_disk import stored
+from kernelgauge.sandbox.host_memory import held
+from kernelgauge.sandbox.process import WorkerProcess
+from kernelgauge.sandbox.zygote_client import Zygote, memory_limit
 from kernelgauge.schema import Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 MEGABYTE = 2**20
 HOLDS = """

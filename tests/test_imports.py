@@ -25,7 +25,7 @@ TIERS = (
     {"schema", "errors", "protocols", "syntax", "secrets", "start", "deletion"},
 )
 TIER = {room: level for level, rooms in enumerate(TIERS) for room in rooms}
-DATA = ("problems/level", "backends/examples", "evaluation/specimens/")
+DATA = ("problems/level", "backends/examples", "selftest/specimens/")
 
 
 def modules() -> list[Path]:
@@ -73,9 +73,14 @@ def reachable(module: str) -> set[str]:
 
 
 def test_the_worker_imports_nothing_that_judges_it() -> None:
-    found = reachable("kernelgauge.evaluation.worker")
+    found = reachable("kernelgauge.worker.candidate")
     assert "kernelgauge.backends.registry" in found
-    forbidden = ("kernelgauge.checks", "kernelgauge.store", "kernelgauge.problems", "kernelgauge.evaluation.judge")
+    forbidden = (
+        "kernelgauge.checks",
+        "kernelgauge.store",
+        "kernelgauge.problems",
+        "kernelgauge.evaluation.correctness.verdicts",
+    )
     assert not [name for name in found if name.startswith(forbidden)]
 
 

@@ -49,16 +49,16 @@ from inspect_ai.scorer import SampleScore, pass_at
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import ReferenceTooLarge, UsageError
 from kernelgauge.generation.extraction import Extracted
-from kernelgauge.inspect.contestants import Asked, Compiler, Contestants
-from kernelgauge.inspect.metrics import by_level, geometric_mean, overall
-from kernelgauge.inspect.replay import Given, recorded
-from kernelgauge.inspect.scorer import as_score
-from kernelgauge.inspect.setting import device_of
-from kernelgauge.inspect.solver import LAST
-from kernelgauge.inspect.task import benchmark, kernelbench
-from kernelgauge.report.estimators import pass_at_k
+from kernelgauge.models.asking.solver import LAST
+from kernelgauge.models.contestants.providers import Asked, Compiler, Contestants
+from kernelgauge.models.contestants.replay import Given, recorded
+from kernelgauge.models.judging.metrics import by_level, geometric_mean, overall
+from kernelgauge.models.judging.scorer import as_score
+from kernelgauge.models.setting import device_of
+from kernelgauge.models.task.task import benchmark, kernelbench
+from kernelgauge.report.figures.estimators import pass_at_k
 from kernelgauge.schema import Evaluation, NoCandidate
-from kernelgauge.session import default_session
+from kernelgauge.session.session import default_session
 from kernelgauge.store.run import Run
 
 # ---------------------------------------------------------------- the task
@@ -588,7 +588,7 @@ def test_nothing_below_knows_inspect() -> None:
     code = (
         "import sys\n"
         "sys.modules['inspect_ai'] = None\n"
-        "import kernelgauge.session, kernelgauge.cli.main, kernelgauge.generation.prompts.prompt\n"
+        "import kernelgauge.session.session, kernelgauge.cli.main, kernelgauge.generation.prompts.prompt\n"
         "import kernelgauge.generation.extraction, kernelgauge.search.sample\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -33,11 +33,11 @@ from inspect_ai.log import EvalSample
 from inspect_ai.model import Model, ModelOutput, get_model
 
 from kernelgauge.errors import MachineError
-from kernelgauge.inspect.judge import Judge
-from kernelgauge.inspect.prices import use_prices
-from kernelgauge.inspect.task import kernelbench
-from kernelgauge.inspect.tools import kernel_tools
-from kernelgauge.session import default_session
+from kernelgauge.models.asking.tools import kernel_tools
+from kernelgauge.models.budget.prices import use_prices
+from kernelgauge.models.judging.judge import Judge
+from kernelgauge.models.task.task import kernelbench
+from kernelgauge.session.session import default_session
 from kernelgauge.store.run import Run
 
 Call = tuple[str, dict[str, Any]]

@@ -19,10 +19,10 @@ import kernelgauge as kg
 from kernelgauge.errors import StoreError
 from kernelgauge.leaderboard.boards import boards
 from kernelgauge.leaderboard.entries import published
-from kernelgauge.report.columns import TABLES
-from kernelgauge.report.frames import as_text
-from kernelgauge.report.scores import score_run
-from kernelgauge.report.tables import Records
+from kernelgauge.report.figures.scores import score_run
+from kernelgauge.report.table import Records
+from kernelgauge.report.tables.columns import TABLES
+from kernelgauge.report.tables.frames import as_text
 from kernelgauge.schema import Evaluation, NoCandidate
 
 RAISES = RIGHT.replace("return x", "return x.nope()")

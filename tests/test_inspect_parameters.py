@@ -35,10 +35,10 @@ from inspect_ai.model import ChatMessage
 from kernelgauge.cli.model import _much_the_same
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import UsageError
-from kernelgauge.inspect.task import budget_of, kernelbench, named
+from kernelgauge.models.task.task import budget_of, kernelbench, named
 from kernelgauge.problems.importing.importer import import_suite
+from kernelgauge.redaction import arguments_without, command_without
 from kernelgauge.schema import Budget
-from kernelgauge.secrets import arguments_without, command_without
 from kernelgauge.store.run import Run
 
 RELU = """import torch
@@ -112,7 +112,7 @@ def test_a_protocol_from_a_file_keeps_its_counts_unless_others_are_given(tmp_pat
     digest = load_protocol(str(own)).digest
 
     def chosen(**task: Any) -> Any:
-        from kernelgauge.inspect.setting import Setting
+        from kernelgauge.models.setting import Setting
 
         return Setting.model_validate(setting_of(**task)).chosen_protocol()
 

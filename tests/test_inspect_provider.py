@@ -22,7 +22,7 @@ from inspect_ai import eval
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import get_model
 
-from kernelgauge.inspect.task import kernelbench
+from kernelgauge.models.task.task import kernelbench
 from kernelgauge.store.run import Run
 
 REFERENCE = """import torch

@@ -39,11 +39,11 @@ from inspect_ai.solver import Solver, solver
 
 from kernelgauge.errors import MachineError
 from kernelgauge.generation.prompts.prompt import Templates
-from kernelgauge.inspect.prices import use_prices
-from kernelgauge.inspect.solver import Screen, driven
-from kernelgauge.inspect.task import kernelbench
+from kernelgauge.models.asking.solver import Screen, driven
+from kernelgauge.models.budget.prices import use_prices
+from kernelgauge.models.task.task import kernelbench
 from kernelgauge.schema import Attempt, AttemptRecord, Step
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 from kernelgauge.store.run import Run
 
 RAISES = RIGHT.replace("return x", "return x.nope()")

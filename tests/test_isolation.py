@@ -17,15 +17,15 @@ from factories import REFERENCE
 import kernelgauge
 from kernelgauge.config import load_settings
 from kernelgauge.errors import UsageError
-from kernelgauge.evaluation import syscalls
-from kernelgauge.evaluation.build_files import Unfit, copy_build
-from kernelgauge.evaluation.isolation import WALLS
-from kernelgauge.evaluation.landlock import View, confine
-from kernelgauge.evaluation.launcher import Zygote
-from kernelgauge.evaluation.process import WorkerProcess
-from kernelgauge.evaluation.view import apart_from
+from kernelgauge.evaluation.sides.build_files import Unfit, copy_build
+from kernelgauge.sandbox import seccomp
+from kernelgauge.sandbox.isolation import WALLS
+from kernelgauge.sandbox.landlock import View, confine
+from kernelgauge.sandbox.process import WorkerProcess
+from kernelgauge.sandbox.readable import apart_from
+from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import Outcome, Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 PROBE = """
 import json, os, pathlib, subprocess, sys
@@ -395,7 +395,7 @@ def test_the_walls_hold_every_thread(zygote: Zygote) -> None:
 
 def test_another_processor_has_no_such_wall(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
-    assert syscalls.refuse() is False
+    assert seccomp.refuse() is False
 
 
 def test_walls_left_out_are_missing_from_the_record_and_said_aloud_once(

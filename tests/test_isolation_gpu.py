@@ -9,11 +9,11 @@ import pytest
 from factories import REFERENCE
 
 from kernelgauge.backends.registry import backend_named
-from kernelgauge.evaluation import counting
-from kernelgauge.evaluation.isolation import WALLS
-from kernelgauge.evaluation.regions import create
+from kernelgauge.evaluation import hardware_counters
+from kernelgauge.sandbox.isolation import WALLS
 from kernelgauge.schema import Evaluation, Outcome, Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
+from kernelgauge.wire.regions import create
 
 pytestmark = pytest.mark.gpu
 
@@ -99,11 +99,13 @@ def test_a_profile_is_taken_inside_all_walls(gpu_session: Session, looks: str, t
     reference, source = backend_named("triton").example()
     path = tmp_path / "reference.py"
     path.write_text(reference)
-    profile = gpu_session.profile(path, source + looks, device="cuda", counters=counting.find_ncu() is not None)
+    profile = gpu_session.profile(
+        path, source + looks, device="cuda", counters=hardware_counters.find_ncu() is not None
+    )
     assert profile.outcome is None, f"{profile.reason}\n{profile.log}"
     assert profile.rows_are == "kernels", profile.notes
     assert {"reads", "syscalls"} <= set(profile.isolation)
-    if counting.find_ncu() and not any("ERR_NVGPUCTRPERM" in note for note in profile.notes):
+    if hardware_counters.find_ncu() and not any("ERR_NVGPUCTRPERM" in note for note in profile.notes):
         assert profile.counters, profile.notes
 
 

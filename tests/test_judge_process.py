@@ -18,12 +18,12 @@ from kernelgauge.config import Protocol, Settings, load_protocol, load_settings
 from kernelgauge.errors import MachineError, ReferenceTooLarge
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import Job
-from kernelgauge.evaluation.specimens import problem
 from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import LocalExecutor, Task
 from kernelgauge.schema import Candidate, Outcome
-from kernelgauge.session import Session
+from kernelgauge.selftest.specimens import problem
+from kernelgauge.session.session import Session
 
 RIGHT = "class ModelNew(Model): pass"
 HANGS = "import time\nwhile True: time.sleep(1)"

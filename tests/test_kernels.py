@@ -16,7 +16,7 @@ from kernelgauge.kernels import CompileError, CompilerMissing, SignatureError, c
 from kernelgauge.kernels.building import keeping
 from kernelgauge.kernels.signature import packer, parameter, parameters
 from kernelgauge.schema import Candidate, Outcome, Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 SCALE = r"""
 // __global__ void scale(int other) {}  is only a remark

@@ -17,11 +17,11 @@ from kernelgauge.backends.registry import backend_named, detect
 from kernelgauge.backends.thunderkittens import ThunderKittensBackend
 from kernelgauge.checks.kernel_origin import origins
 from kernelgauge.checks.rules import SETS, read
-from kernelgauge.evaluation.channel import Claim
 from kernelgauge.evaluation.failures import Failure, claimed_failure
-from kernelgauge.hardware import package_version
+from kernelgauge.hardware.environment import package_version
 from kernelgauge.schema import Candidate, Outcome
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
+from kernelgauge.wire.messages import Claim
 
 EXAMPLES = Path(str(resources.files("kernelgauge.backends").joinpath("examples")))
 SPECIMENS = Path(str(resources.files("kernelgauge.evaluation").joinpath("specimens")))
@@ -177,7 +177,7 @@ REFUSED = (
     LOADED
     + """
 import json
-from kernelgauge.evaluation.worker import failure
+from kernelgauge.worker.candidate import failure
 try:
     candidate.residual_kernel(512, 1000)
 except RuntimeError as error:

@@ -36,8 +36,8 @@ from kernelgauge.leaderboard.identity import identity
 from kernelgauge.leaderboard.publishing import publish
 from kernelgauge.leaderboard.site import Site, _milliseconds
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.report.scores import score_run
-from kernelgauge.report.shortcomings import shortcomings
+from kernelgauge.report.figures.scores import score_run
+from kernelgauge.report.figures.shortcomings import shortcomings
 from kernelgauge.report.sources import load
 from kernelgauge.schema import (
     Bound,

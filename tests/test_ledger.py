@@ -8,7 +8,7 @@ pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 
 import anyio
 
-from kernelgauge.inspect.ledger import Ledger, OutOfBudget
+from kernelgauge.models.budget.ledger import Ledger, OutOfBudget
 from kernelgauge.schema import Attempt, Problem, Spent
 
 PROBLEM = Problem(key="1/1", name="any", source="any")

@@ -19,12 +19,12 @@ import pytest
 import torch
 
 from kernelgauge.errors import ProblemError
-from kernelgauge.evaluation.arguments import decode, encode
 from kernelgauge.problems import catalogue
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.problems.sizes import with_constants
 from kernelgauge.schema import Outcome
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
+from kernelgauge.wire.arguments import decode, encode
 
 FACTS = json.loads((Path(__file__).parent / "data" / "level4_facts.json").read_text())
 PROBLEMS = FACTS["problems"]
@@ -219,7 +219,7 @@ def test_only_configurations_of_the_library_itself_travel(transformers: Any):
 
 def test_plain_arguments_need_no_transformers():
     code = (
-        "import sys; from kernelgauge.evaluation.arguments import decode, encode;"
+        "import sys; from kernelgauge.wire.arguments import decode, encode;"
         "decode(encode([1, (2, {'a': None})])); print('transformers' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

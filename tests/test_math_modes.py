@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from kernelgauge.config import MathMode, load_protocol
-from kernelgauge.evaluation.math_modes import cast, roundoff
 from kernelgauge.schema import Evaluation, Outcome, Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
+from kernelgauge.wire.math_modes import cast, roundoff
 
 GEMM = """
 import torch

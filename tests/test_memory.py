@@ -13,18 +13,18 @@ from factories import make_answer, make_environment, make_evaluation, make_heade
 from rich.console import Console
 from typer.testing import CliRunner
 
-from kernelgauge import hardware
 from kernelgauge.checks.memory import Call, least, surplus
 from kernelgauge.cli.main import app
 from kernelgauge.config import Limits, load_protocol
 from kernelgauge.errors import ReferenceTooLarge
+from kernelgauge.hardware import environment
 from kernelgauge.problems.facts import facts
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.report.html import write_html
-from kernelgauge.report.scores import score_run
+from kernelgauge.report.figures.scores import score_run
+from kernelgauge.report.page.html import write_html
 from kernelgauge.report.terminal import render
 from kernelgauge.schema import GB, GpuMemory, Problem, RunHeader, TooLarge
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 from kernelgauge.store.run import Run
 
 CONTEXTS = 3 * 400 * 2**20
@@ -156,7 +156,7 @@ def test_whether_a_copy_has_room_is_tried_once(small: Session) -> None:
 
 def test_a_run_leaves_out_what_does_not_fit_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a card of 24 GB: the run ends well, and the report counts and lists the problem."""
-    monkeypatch.setattr(hardware, "missing_device", lambda _: None)  # nothing of these problems comes to one
+    monkeypatch.setattr(environment, "missing_device", lambda _: None)  # nothing of these problems comes to one
     answers = tmp_path / "answers"
     answers.mkdir()
     for name in ("1_23_softmax.py", "1_38_l1_norm.py"):

@@ -23,7 +23,7 @@ from benchmarks.mutations.trees import CandidateTree
 from benchmarks.mutations.witness import SAME
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Outcome
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 ROOT = Path(__file__).parent.parent
 # Together they hold every kind of call that an operator looks for.

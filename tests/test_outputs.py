@@ -7,10 +7,10 @@ import os
 import pytest
 import torch
 
-from kernelgauge.evaluation.channel import Place, TensorSpec
-from kernelgauge.evaluation.handover import glimpse, lie_in
-from kernelgauge.evaluation.outputs import folded, in_memory
-from kernelgauge.evaluation.regions import HostRegion
+from kernelgauge.sandbox.spot_check import glimpse, lie_in
+from kernelgauge.wire.messages import Place, TensorSpec
+from kernelgauge.wire.outputs import folded, in_memory
+from kernelgauge.wire.regions import HostRegion
 
 BASE = torch.arange(24.0).view(2, 3, 4)
 

@@ -16,15 +16,15 @@ from test_backends import SLIM
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import load_protocol
-from kernelgauge.evaluation import counting
-from kernelgauge.evaluation.reference import Reference
-from kernelgauge.evaluation.side import Source
+from kernelgauge.evaluation import hardware_counters
+from kernelgauge.evaluation.sides.reference import Reference
+from kernelgauge.evaluation.sides.side import Source
 from kernelgauge.problems.loader import load_problem
+from kernelgauge.profiling import ncu
+from kernelgauge.profiling.kernel_names import base_name, short_name
+from kernelgauge.profiling.profile_text import render
 from kernelgauge.schema import Outcome, Profile, ProfileRow
-from kernelgauge.session import Session
-from kernelgauge.timing import ncu
-from kernelgauge.timing.kernel_names import base_name, short_name
-from kernelgauge.timing.profile_text import render
+from kernelgauge.session.session import Session
 
 OUTSIDE = "(Python, and code that is no operator)"
 RELU = """import torch
@@ -210,7 +210,7 @@ def test_a_report_is_read_only_where_it_is_a_plain_file(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "plain")
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    found = {name: counting._read(tmp_path / name) for name in ("plain", "link", "folder", "pipe", "gone")}
+    found = {name: hardware_counters._read(tmp_path / name) for name in ("plain", "link", "folder", "pipe", "gone")}
     assert found == {"plain": "text", "link": "", "folder": "", "pipe": "", "gone": ""}
 
 
@@ -296,7 +296,7 @@ def test_what_the_candidate_does_wrong_is_in_the_record(
 
 
 FORGED = """
-import kernelgauge.timing.profiler as profiler
+import kernelgauge.profiling.profiler as profiler
 profiler.profiled = lambda *_: {CLAIM}
 """
 HONEST = {
@@ -365,8 +365,8 @@ def test_a_worker_under_a_profiler_is_sealed_too(session: Session, tmp_path: Pat
     problem = load_problem("1/19", sizes="small")
     with Reference(session._zygote, problem, load_protocol("strict"), "cpu") as reference:
         reference.draw("own")
-        side = counting.CountedSide(session._zygote, source, "cpu", str(profiler), ["relu"], sealed)
-        found = {counters.name for counters in counting.count(side, reference)}
+        side = hardware_counters.CountedSide(session._zygote, source, "cpu", str(profiler), ["relu"], sealed)
+        found = {counters.name for counters in hardware_counters.count(side, reference)}
     assert found == {"ended_0", f"outside_{not sealed}", f"secret_{not sealed}", f"processes_{sealed}"}
     assert outside.exists() is not sealed
     assert not side.process.scratch.exists()
@@ -377,9 +377,11 @@ def test_a_profiler_that_does_not_start_is_one_sentence(session: Session, profil
     problem = load_problem("1/19", sizes="small")
     with Reference(session._zygote, problem, load_protocol("strict"), "cpu") as reference:
         reference.draw("own")
-        side = counting.CountedSide(session._zygote, Source(RELU, "ModelNew", "torch"), "cpu", profiler, [], True)
-        with pytest.raises(counting.NoCounters, match="under ncu: worker ended"):
-            counting.count(side, reference)
+        side = hardware_counters.CountedSide(
+            session._zygote, Source(RELU, "ModelNew", "torch"), "cpu", profiler, [], True
+        )
+        with pytest.raises(hardware_counters.NoCounters, match="under ncu: worker ended"):
+            hardware_counters.count(side, reference)
 
 
 @pytest.mark.parametrize(
@@ -434,7 +436,7 @@ def test_a_gpu_that_waits_for_the_host_is_launch_bound(session: Session) -> None
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(counting.find_ncu() is None, reason="there is no ncu here")
+@pytest.mark.skipif(hardware_counters.find_ncu() is None, reason="there is no ncu here")
 @pytest.mark.parametrize("backend", [None, "cuda", "triton"])
 def test_counters_of_a_gpu(session: Session, tmp_path: Path, backend: str | None) -> None:
     if backend is None:

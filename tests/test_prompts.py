@@ -17,13 +17,13 @@ from kernelgauge.generation.prompts import machine
 from kernelgauge.generation.prompts.machine import cpu_here
 from kernelgauge.generation.prompts.prompt import Asked, Prompts, Templates
 from kernelgauge.generation.screening import refusal
-from kernelgauge.hardware import gpu
+from kernelgauge.hardware import gpus
+from kernelgauge.hardware.driver import attributes
+from kernelgauge.hardware.environment import gpu
+from kernelgauge.hardware.gpus import gpu_here, gpu_named, names
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Problem
-from kernelgauge.session import Session
-from kernelgauge.timing import gpus
-from kernelgauge.timing.driver import attributes
-from kernelgauge.timing.gpus import gpu_here, gpu_named, names
+from kernelgauge.session.session import Session
 
 STRICT = load_protocol("strict")
 PUBLISHED = load_protocol("v0.1")

@@ -13,11 +13,11 @@ import pytest
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import MachineError, UsageError
 from kernelgauge.evaluation.job import Job
-from kernelgauge.evaluation.specimens import problem, specimens
 from kernelgauge.execution.local import Task
 from kernelgauge.execution.queue import EvaluationQueue, Load
 from kernelgauge.schema import Candidate
-from kernelgauge.session import Session
+from kernelgauge.selftest.specimens import problem, specimens
+from kernelgauge.session.session import Session
 
 STRICT = load_protocol("strict")
 HONEST = next(s for s in specimens() if s.name == "same_operations")

@@ -20,7 +20,7 @@ from kernelgauge.problems.recipes import fusion, twin, variants
 from kernelgauge.problems.recipes.drawn import Drawn
 from kernelgauge.problems.sizes import plain_constants, with_constants
 from kernelgauge.schema import Problem, Sizes
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 from kernelgauge.verification import fresh
 from kernelgauge.verification.fresh import generate, recipe
 from kernelgauge.verification.verify import verify

@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from kernelgauge.cli.verdict import show
 from kernelgauge.config import load_protocol, protocols
 from kernelgauge.errors import UsageError
-from kernelgauge.evaluation.arguments import decode, encode
-from kernelgauge.evaluation.channel import LARGEST_MESSAGE, parse_claim
 from kernelgauge.schema import Evaluation, Timing, Trial
+from kernelgauge.wire.arguments import decode, encode
+from kernelgauge.wire.messages import LARGEST_MESSAGE, parse_claim
 
 
 @pytest.mark.parametrize(

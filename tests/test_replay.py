@@ -12,7 +12,7 @@ pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 from asking import asked, close_judges, metrics_of, score_of
 from factories import quick_protocol
 
-from kernelgauge.inspect.replay import SHIPPED, recorded
+from kernelgauge.models.contestants.replay import SHIPPED, recorded
 
 FAST = ("1/88", "2/14", "2/18", "2/51")
 """Solved several times as fast as eager in the end."""

@@ -17,7 +17,7 @@ from waiting import comes_true
 
 from kernelgauge.generation.foreign import Foreign, Foreigners, read_folder
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.report.elsewhere import replayed
+from kernelgauge.report.figures.elsewhere import replayed
 from kernelgauge.schema import Elsewhere
 from kernelgauge.store import Run
 

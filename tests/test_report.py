@@ -24,16 +24,15 @@ from factories import (
 from rich.console import Console
 
 from kernelgauge.evaluation import failures
-from kernelgauge.evaluation.specimens import specimens
 from kernelgauge.report import Scores, fast_p, score, score_run
-from kernelgauge.report.answers import by_point
-from kernelgauge.report.curves import curves
-from kernelgauge.report.effort import duration, effort, in_words
-from kernelgauge.report.estimators import from_to, geometric_mean, pass_at_k, wilson
-from kernelgauge.report.flow import STEPS, flow
-from kernelgauge.report.html import bar, write_html
-from kernelgauge.report.published import LEVELS, beside, published
-from kernelgauge.report.refusals import CLASSES, by_class, class_of
+from kernelgauge.report.figures.answers import by_point
+from kernelgauge.report.figures.cost import duration, effort, in_words
+from kernelgauge.report.figures.curves import curves
+from kernelgauge.report.figures.estimators import from_to, geometric_mean, pass_at_k, wilson
+from kernelgauge.report.figures.funnel import STEPS, flow
+from kernelgauge.report.figures.published import LEVELS, beside, published
+from kernelgauge.report.figures.refusals import CLASSES, by_class, class_of
+from kernelgauge.report.page.html import bar, write_html
 from kernelgauge.report.terminal import show
 from kernelgauge.schema import (
     Attempt,
@@ -45,6 +44,7 @@ from kernelgauge.schema import (
     Outcome,
     Spent,
 )
+from kernelgauge.selftest.specimens import specimens
 from kernelgauge.store import Run
 
 FIVE = [

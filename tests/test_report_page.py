@@ -18,11 +18,12 @@ from test_export import BOUND
 from test_report import FIVE
 
 from kernelgauge.errors import StoreError
-from kernelgauge.report import html, score
-from kernelgauge.report.cutting import cut
-from kernelgauge.report.html import render_html, write_html
-from kernelgauge.report.packing import packed
-from kernelgauge.report.payload import embed
+from kernelgauge.report import score
+from kernelgauge.report.page import html
+from kernelgauge.report.page.compress import packed
+from kernelgauge.report.page.html import render_html, write_html
+from kernelgauge.report.page.payload import embed
+from kernelgauge.report.page.truncate import cut
 from kernelgauge.schema import (
     Attempt,
     AttemptRecord,

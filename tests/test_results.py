@@ -14,8 +14,8 @@ import pytest
 from factories import make_answer, make_environment, make_header, quick_protocol
 
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.report.baselines import boards
-from kernelgauge.report.scores import score_run
+from kernelgauge.report.figures.baselines import boards
+from kernelgauge.report.figures.scores import score_run
 from kernelgauge.schema import TooLarge
 from kernelgauge.store.baselines import FILE, read
 from kernelgauge.store.run import Run

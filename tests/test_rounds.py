@@ -11,10 +11,10 @@ from unittest.mock import Mock
 import pytest
 
 from kernelgauge.config import Protocol, load_protocol
-from kernelgauge.evaluation import measure
-from kernelgauge.evaluation.samples import Sample, Samples
+from kernelgauge.evaluation.measurement import measure
+from kernelgauge.evaluation.measurement.samples import Sample, Samples
 from kernelgauge.schema import Outcome, Timing
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 PROBLEM = """
 import torch

@@ -18,11 +18,11 @@ from kernelgauge.checks.source.lead import Lead
 from kernelgauge.cli.main import app
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import StoreError
-from kernelgauge.evaluation.specimens import problem, specimens
-from kernelgauge.report.scores import score
+from kernelgauge.report.figures.scores import score
 from kernelgauge.report.terminal import render
 from kernelgauge.schema import RULE_SETS, Executed, Finding, Outcome, Ran
-from kernelgauge.session import Session
+from kernelgauge.selftest.specimens import problem, specimens
+from kernelgauge.session.session import Session
 from kernelgauge.store.run import Run
 
 PLACE = (10, 12)

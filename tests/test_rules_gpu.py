@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from kernelgauge.schema import Evaluation, Outcome, Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 pytestmark = pytest.mark.gpu
 

@@ -19,14 +19,14 @@ from browser import texts_in
 from waiting import comes_true
 
 from kernelgauge.config import load_protocol
-from kernelgauge.contest import judge_all
 from kernelgauge.errors import MachineError, StoreError, UsageError
-from kernelgauge.evaluation.specimens import problem, specimens
 from kernelgauge.execution.local import Done, LocalExecutor, Task
 from kernelgauge.generation.folder import Folder
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Outcome, Problem, RunHeader
-from kernelgauge.session import Session
+from kernelgauge.selftest.specimens import problem, specimens
+from kernelgauge.session.contest import judge_all
+from kernelgauge.session.session import Session
 from kernelgauge.store.run import Run
 
 KEYS = ("1/19", "1/23", "1/47", "1/89", "2/76", "3/1")

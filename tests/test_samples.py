@@ -10,8 +10,8 @@ import pytest
 
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import UsageError
-from kernelgauge.evaluation.samples import Sample, Samples
-from kernelgauge.timing.cores import keeping_off, launch_core
+from kernelgauge.evaluation.measurement.samples import Sample, Samples
+from kernelgauge.hardware.cores import keeping_off, launch_core
 from kernelgauge.timing.stopping import in_doubt
 from kernelgauge.timing.timers import HostTime, timer_named, timer_names
 

@@ -6,12 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kernelgauge.evaluation.scratch import ScratchFolders
+from kernelgauge.sandbox.scratch import ScratchFolders
 
 MAKE_ONE_AND_WAIT = """
 import sys, time
 from pathlib import Path
-from kernelgauge.evaluation.scratch import ScratchFolders
+from kernelgauge.sandbox.scratch import ScratchFolders
 print(ScratchFolders(Path(sys.argv[1])).make("worker"), flush=True)
 time.sleep(600)
 """

@@ -21,11 +21,11 @@ from waiting import comes_true
 import kernelgauge.selftest
 from kernelgauge.cli.main import app
 from kernelgauge.errors import UsageError
-from kernelgauge.evaluation.samples import NS_PER_MS, Samples
-from kernelgauge.evaluation.specimens import KEYS, specimens
+from kernelgauge.evaluation.measurement.samples import NS_PER_MS, Samples
 from kernelgauge.schema import Evaluation, Outcome
-from kernelgauge.selftest import LIMITS, _mistimed, chosen, selftest
-from kernelgauge.session import Session
+from kernelgauge.selftest.self_test import LIMITS, _mistimed, chosen, selftest
+from kernelgauge.selftest.specimens import KEYS, specimens
+from kernelgauge.session.session import Session
 
 run = CliRunner().invoke
 

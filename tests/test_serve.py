@@ -40,7 +40,7 @@ from kernelgauge.cli.judge import refuse_without_walls
 from kernelgauge.cli.main import app
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import BackendMissing, MachineError, ReferenceTooLarge, StoreError, UsageError
-from kernelgauge.evaluation.isolation import WALLS
+from kernelgauge.sandbox.isolation import WALLS
 from kernelgauge.schema import Difference, Evaluation, Executed, Finding, Ran, Trial, digest
 from kernelgauge.serve.accounts import Account, Accounts
 from kernelgauge.serve.app import application

@@ -23,10 +23,10 @@ from kernelgauge.backends.slim.declarations import declarations
 from kernelgauge.backends.slim.inclusion import slimmed
 from kernelgauge.config import Limits
 from kernelgauge.evaluation.failures import Failure
-from kernelgauge.hardware import first_line
+from kernelgauge.hardware.environment import first_line
 from kernelgauge.kernels import nvrtc, toolkit
 from kernelgauge.schema import Candidate, Outcome
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 needs_compiler = pytest.mark.skipif(
     backend_named("cpp").cannot_build() is not None, reason=backend_named("cpp").cannot_build() or ""

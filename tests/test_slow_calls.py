@@ -7,7 +7,7 @@ import random
 import pytest
 
 from kernelgauge.config import load_protocol
-from kernelgauge.evaluation.samples import Sample, Samples
+from kernelgauge.evaluation.measurement.samples import Sample, Samples
 from kernelgauge.timing.slow_calls import slow_calls
 
 RULES = load_protocol("strict").timing_on("cuda")

@@ -21,9 +21,9 @@ from kernelgauge.checks.operators import computes
 from kernelgauge.checks.source.device_code import device_code
 from kernelgauge.checks.source.lead import Lead
 from kernelgauge.checks.source.tokens import Token, tokens
-from kernelgauge.evaluation.specimens import problem
 from kernelgauge.problems.catalogue import select
 from kernelgauge.problems.loader import load_problem
+from kernelgauge.selftest.specimens import problem
 
 REFERENCE = problem().source
 ENCODED = base64.b64encode(b"f = torch.compile(f)").decode()

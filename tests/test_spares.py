@@ -12,9 +12,9 @@ import pytest
 from waiting import comes_true
 
 from kernelgauge.config import Settings
-from kernelgauge.evaluation.launcher import Zygote
-from kernelgauge.evaluation.process import WorkerProcess
-from kernelgauge.evaluation.spares import Spares, kind_of, started
+from kernelgauge.evaluation.sides.prefork import Spares, kind_of, started
+from kernelgauge.sandbox.process import WorkerProcess
+from kernelgauge.sandbox.zygote_client import Zygote
 
 WORKER = kind_of("worker", "cpu", {"KERNELGAUGE_TEST": "{scratch}/here"})
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from kernelgauge.errors import CandidateError, ProblemError
-from kernelgauge.evaluation import process, side
-from kernelgauge.evaluation.specimens import Specimen, problem, specimens
+from kernelgauge.evaluation.sides import side
+from kernelgauge.sandbox import process
 from kernelgauge.schema import Outcome, Problem
-from kernelgauge.selftest import LIMITS, Finding, left_behind, selftest
-from kernelgauge.session import Session
+from kernelgauge.selftest.self_test import LIMITS, Finding, left_behind, selftest
+from kernelgauge.selftest.specimens import Specimen, problem, specimens
+from kernelgauge.session.session import Session
 
 ALL = specimens()
 BY_NAME = {specimen.name: specimen for specimen in ALL}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelgauge.evaluation.stillness import Pursuit, Running, clock, ran_since
+from kernelgauge.sandbox.freeze import Pursuit, Running, clock, ran_since
 
 STOPPED = Running(processes=2, awake=0, able=0, used_ns=5_000_000, born=7, at_ns=1)
 WAITS = replace(STOPPED, awake=1, able=1)
@@ -87,7 +87,7 @@ def test_who_is_pursued_has_run_no_longer_than_its_clock_says() -> None:
 # Stops all others as the first process of its namespace, starves or wakes one of them, and looks.
 INSIDE = """
 import os, signal, sys, time
-from kernelgauge.evaluation.stillness import ran_since, running, stop_others
+from kernelgauge.sandbox.freeze import ran_since, running, stop_others
 
 child = os.fork()
 if not child:
@@ -109,7 +109,7 @@ os.kill(child, signal.SIGKILL)
 # Stops one that computes again and again: what it used before must all be counted by then.
 AGAIN_AND_AGAIN = """
 import os, signal, time
-from kernelgauge.evaluation.stillness import ran_since, running, stop_others
+from kernelgauge.sandbox.freeze import ran_since, running, stop_others
 
 child = os.fork()
 if not child:
@@ -128,7 +128,7 @@ print(sorted(filter(None, found)))
 # Has one of two end after all were stopped: its time is gone from the sum.
 ENDS = """
 import ctypes, os, signal, time
-from kernelgauge.evaluation.stillness import ran_since, running, stop_others
+from kernelgauge.sandbox.freeze import ran_since, running, stop_others
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 child = os.fork()
@@ -152,7 +152,7 @@ print(ran_since(still, running))
 # Starts one while all are stopped, which goes at once.
 BEGINS = """
 import os, signal, time
-from kernelgauge.evaluation.stillness import ran_since, running, stop_others
+from kernelgauge.sandbox.freeze import ran_since, running, stop_others
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 still = stop_others()
@@ -167,7 +167,7 @@ print(ran_since(still, running))
 # Stops one that timers wake again and again: a stop that is sent but once does not hold.
 WAKES = """
 import ctypes, os, signal, time
-from kernelgauge.evaluation.stillness import stop_others
+from kernelgauge.sandbox.freeze import stop_others
 
 
 class Event(ctypes.Structure):
@@ -192,7 +192,7 @@ os.kill(child, signal.SIGKILL)
 # A process that waits in the kernel for another one and cannot be interrupted: what waits for the disk looks alike.
 UNINTERRUPTIBLE = """
 import os, signal, sys, time
-from kernelgauge.evaluation.stillness import running, stop_others
+from kernelgauge.sandbox.freeze import running, stop_others
 
 os.mkfifo(sys.argv[1])
 child = os.fork()

@@ -10,16 +10,16 @@ import torch
 
 from kernelgauge.checks.numerics import Distance
 from kernelgauge.config import load_protocol
-from kernelgauge.evaluation.agreement import Inputs, agree
-from kernelgauge.evaluation.deck import Deck
+from kernelgauge.evaluation.correctness.timed_outputs import Inputs, agree
 from kernelgauge.evaluation.failures import Failure
-from kernelgauge.evaluation.measure import Measurement
-from kernelgauge.evaluation.samples import Sample, Samples
-from kernelgauge.evaluation.sides import Sides
-from kernelgauge.evaluation.spares import Spares
-from kernelgauge.evaluation.streak import MOST_CALLS, Streak, Uneven, Verified, affordable
+from kernelgauge.evaluation.measurement.batch import MOST_CALLS, Streak, Uneven, Verified, affordable
+from kernelgauge.evaluation.measurement.deck import Deck
+from kernelgauge.evaluation.measurement.measure import Measurement
+from kernelgauge.evaluation.measurement.samples import Sample, Samples
+from kernelgauge.evaluation.pair import Sides
+from kernelgauge.evaluation.sides.prefork import Spares
 from kernelgauge.schema import Candidate, Outcome, Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 RULES = load_protocol("strict").timing
 SLEEP = 0.02

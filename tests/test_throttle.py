@@ -9,9 +9,9 @@ import pytest
 
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import MachineError
-from kernelgauge.evaluation.measure import Measurement
-from kernelgauge.evaluation.samples import NS_PER_MS
-from kernelgauge.timing.clocks import Reading
+from kernelgauge.evaluation.measurement.measure import Measurement
+from kernelgauge.evaluation.measurement.samples import NS_PER_MS
+from kernelgauge.hardware.clocks import Reading
 
 HOT = 0x40
 

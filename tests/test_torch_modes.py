@@ -17,10 +17,10 @@ from factories import quick_protocol
 
 from kernelgauge.config import Limits
 from kernelgauge.generation.torch_modes import TorchModes, baseline, modes_on
-from kernelgauge.hardware import gpu
+from kernelgauge.hardware.environment import gpu
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import MODES, Outcome
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 from kernelgauge.store.baselines import FILE, Baselines, read
 from kernelgauge.store.run import Run
 

@@ -15,7 +15,7 @@ from kernelgauge.backends.triton_cache import keep, restore
 from kernelgauge.config import load_protocol
 from kernelgauge.generation.inductor import Inductor
 from kernelgauge.schema import Candidate, Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 COMPILE = """
 import triton

@@ -17,7 +17,7 @@ from kernelgauge.problems.facts import facts
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.problems.verified import verified, with_earlier
 from kernelgauge.schema import ROUNDING, Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 from kernelgauge.verification.facts import differences, fingerprint_differences
 from kernelgauge.verification.verify import verify
 

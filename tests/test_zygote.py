@@ -11,9 +11,9 @@ import pytest
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import Settings
-from kernelgauge.evaluation.launcher import Zygote
-from kernelgauge.evaluation.process import WorkerProcess
-from kernelgauge.evaluation.spares import await_device, kind_of, started
+from kernelgauge.evaluation.sides.prefork import await_device, kind_of, started
+from kernelgauge.sandbox.process import WorkerProcess
+from kernelgauge.sandbox.zygote_client import Zygote
 
 DRIVER = """
 static int started;

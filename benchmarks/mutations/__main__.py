@@ -29,7 +29,7 @@ from kernelgauge.problems.catalogue import select
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import NoCandidate, Sizes
 from kernelgauge.schema.base import digest
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 from . import compiled, page
 from .judging import PROTOCOLS, judged

@@ -13,7 +13,7 @@ from kernelgauge.evaluation.failures import Failure
 from kernelgauge.generation.inductor import Inductor
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Candidate, NoCandidate, Problem, Sizes
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 from .mutants import Changed
 from .native import NATIVE_OPERATORS, changes

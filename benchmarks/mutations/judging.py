@@ -7,7 +7,7 @@ from typing import Any
 
 from kernelgauge.errors import KernelgaugeError
 from kernelgauge.schema import Evaluation, Problem
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 PROTOCOLS = ("strict", "v0.1")
 

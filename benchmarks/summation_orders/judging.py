@@ -14,14 +14,14 @@ from kernelgauge.checks.inputs import vary
 from kernelgauge.checks.numerics import Distance, distances
 from kernelgauge.config import Protocol
 from kernelgauge.errors import ReferenceTooLarge
-from kernelgauge.evaluation.channel import Claim
-from kernelgauge.evaluation.check import Facts, prepare
-from kernelgauge.evaluation.honest import HonestErrors
-from kernelgauge.evaluation.judge import compare
-from kernelgauge.evaluation.oracle import Oracle
-from kernelgauge.evaluation.reference import in_domain
-from kernelgauge.evaluation.rounding_noise import RoundingNoise
+from kernelgauge.evaluation.correctness.trials import Facts, prepare
+from kernelgauge.evaluation.correctness.verdicts import compare
+from kernelgauge.evaluation.sides.honest_errors import HonestErrors
+from kernelgauge.evaluation.sides.reference import in_domain
 from kernelgauge.schema import Problem, Trial
+from kernelgauge.wire.messages import Claim
+from kernelgauge.worker.oracle import Oracle
+from kernelgauge.worker.rounding_noise import RoundingNoise
 
 
 class InProcess:

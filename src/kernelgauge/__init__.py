@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kernelgauge.problems.loader import load_problem
     from kernelgauge.report.sources import load
     from kernelgauge.schema import Candidate, Evaluation, Outcome, Problem
-    from kernelgauge.session import Session, evaluate
+    from kernelgauge.session.session import Session, evaluate
 
 # Imported on first use: `import kernelgauge` must cost next to nothing and never bring torch.
 _HOMES = {
@@ -26,8 +26,8 @@ _HOMES = {
     "Problem": "kernelgauge.schema",
     "KernelgaugeError": "kernelgauge.errors",
     "MachineError": "kernelgauge.errors",
-    "Session": "kernelgauge.session",
-    "evaluate": "kernelgauge.session",
+    "Session": "kernelgauge.session.session",
+    "evaluate": "kernelgauge.session.session",
     "load": "kernelgauge.report.sources",
     "load_problem": "kernelgauge.problems.loader",
 }

@@ -16,7 +16,7 @@ from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.loading import import_file
 from kernelgauge.backends.slim.routes import extension_routes, recipe
 from kernelgauge.backends.toolchain import compilers, torch_build
-from kernelgauge.hardware import missing_device
+from kernelgauge.hardware.environment import missing_device
 from kernelgauge.kernels.toolkit import cuda_home
 from kernelgauge.schema import digest
 

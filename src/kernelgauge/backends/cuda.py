@@ -13,7 +13,7 @@ from kernelgauge.backends.cpp import instruction_set
 from kernelgauge.backends.loading import import_file
 from kernelgauge.backends.slim.routes import extension_routes, recipe
 from kernelgauge.backends.toolchain import compilers, torch_build
-from kernelgauge.hardware import missing_device
+from kernelgauge.hardware.environment import missing_device
 from kernelgauge.kernels import nvrtc
 from kernelgauge.kernels.building import keeping
 from kernelgauge.kernels.toolkit import architecture, cuda_home

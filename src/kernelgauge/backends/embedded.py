@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernelgauge.backends.base import Backend
-from kernelgauge.hardware import missing_device, package_version
+from kernelgauge.hardware.environment import missing_device, package_version
 
 
 @dataclass(frozen=True)

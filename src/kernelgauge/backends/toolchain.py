@@ -12,7 +12,7 @@ import sysconfig
 from functools import cache
 from pathlib import Path
 
-from kernelgauge.hardware import first_line, release_of
+from kernelgauge.hardware.environment import first_line, release_of
 from kernelgauge.kernels.toolkit import architecture, cuda_home
 
 # What PyTorch gives nvcc beside the standard and the architecture, in every version since 2.0.

@@ -16,7 +16,7 @@ from types import ModuleType
 from kernelgauge.backends.base import Backend
 from kernelgauge.backends.cpp import instruction_set
 from kernelgauge.backends.loading import import_file
-from kernelgauge.hardware import first_line, gpu, missing_device, package_version
+from kernelgauge.hardware.environment import first_line, gpu, missing_device, package_version
 
 _AHEAD = "def compile_ahead("
 

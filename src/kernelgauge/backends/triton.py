@@ -13,7 +13,7 @@ from unittest.mock import patch
 from kernelgauge.backends.embedded import EmbeddedBackend
 from kernelgauge.backends.loading import import_file
 from kernelgauge.backends.triton_cache import keep, restore
-from kernelgauge.hardware import gpu, package_version
+from kernelgauge.hardware.environment import gpu, package_version
 
 _KEPT = "triton"
 # Texts that TorchInductor has written: their kernels are compiled as they are imported, one after the other.

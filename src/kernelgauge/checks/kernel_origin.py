@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from kernelgauge.timing.kernel_names import base_name
+from kernelgauge.profiling.kernel_names import base_name
 
 Origin = Literal["own", "library", "unknown"]
 

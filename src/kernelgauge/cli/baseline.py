@@ -123,7 +123,7 @@ def _modes(text: str | None, device: str) -> tuple[Mode, ...]:
 def _known(header: RunHeader) -> list[Baseline]:
     """The baselines of this machine that were measured as the header asks."""
     from kernelgauge.config import load_settings
-    from kernelgauge.hardware import environment
+    from kernelgauge.hardware.environment import environment
     from kernelgauge.schema import setting
     from kernelgauge.store.baselines import Baselines
 
@@ -150,9 +150,9 @@ def _judge(contestant: TorchModes, run: Run, rules: Protocol) -> list[Done]:
     from kernelgauge.cli.contest import usual_jobs
     from kernelgauge.cli.progress import ModesProgress
     from kernelgauge.config import Limits
-    from kernelgauge.contest import judge_all
     from kernelgauge.generation.torch_modes import baseline
-    from kernelgauge.session import Session
+    from kernelgauge.session.contest import judge_all
+    from kernelgauge.session.session import Session
     from kernelgauge.store.baselines import FILE, write
 
     if run.torn:
@@ -177,7 +177,7 @@ def _judge(contestant: TorchModes, run: Run, rules: Protocol) -> list[Done]:
 
 def _show_run(out: Path, before: Sequence[Baseline]) -> None:
     from kernelgauge.cli.tables import console
-    from kernelgauge.report.baselines import boards, changes, render
+    from kernelgauge.report.figures.baselines import boards, changes, render
     from kernelgauge.store.baselines import FILE, read
 
     found = read(out / FILE)
@@ -198,7 +198,7 @@ def show(
     """Print eager's time, each mode's speedup, the strongest mode, and geometric means per level."""
     from kernelgauge.cli.tables import console
     from kernelgauge.config import load_settings
-    from kernelgauge.report.baselines import boards, render
+    from kernelgauge.report.figures.baselines import boards, render
     from kernelgauge.store.baselines import Baselines, read
 
     found = read(file) if file else Baselines(load_settings().cache / "baselines").all()

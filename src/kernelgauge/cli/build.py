@@ -33,7 +33,7 @@ def build(
     # These bring torch: a wrong name or file is refused seconds before that.
     from kernelgauge.cli.progress import working
     from kernelgauge.evaluation.failures import Failure
-    from kernelgauge.session import Session
+    from kernelgauge.session.session import Session
 
     try:
         with Session() as session, working(f"building {file.name}"):

@@ -25,8 +25,8 @@ def compare(
 ) -> None:
     """Compare runs: faster, slower, same, unclear per problem with intervals; paired tests; across GPUs."""
     from kernelgauge.cli.tables import console
-    from kernelgauge.report.compare import compare
     from kernelgauge.report.compare_text import render
+    from kernelgauge.report.figures.compare import compare
     from kernelgauge.report.sources import load
 
     found = compare([load(run) for run in runs], best, mix)

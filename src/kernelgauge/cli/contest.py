@@ -71,10 +71,10 @@ def judge_contestant(
     """
     from kernelgauge.cli.progress import RunProgress
     from kernelgauge.config import Limits
-    from kernelgauge.contest import judge_all
-    from kernelgauge.report.scores import score_run
+    from kernelgauge.report.figures.scores import score_run
     from kernelgauge.report.terminal import show
-    from kernelgauge.session import Session
+    from kernelgauge.session.contest import judge_all
+    from kernelgauge.session.session import Session
 
     if run.torn:
         typer.echo(f"kernelgauge: {run.torn}", err=True)

@@ -29,9 +29,9 @@ def doctor(
         return
     if device is not None:
         raise UsageError("--device goes with --measure: backends are certified on every device they know")
-    from kernelgauge.certify import certify
     from kernelgauge.cli.progress import working
-    from kernelgauge.session import Session
+    from kernelgauge.selftest.certify import certify
+    from kernelgauge.session.session import Session
 
     with Session() as session:
         with working("running fixture candidates; the first C++ build takes half a minute"):
@@ -65,7 +65,7 @@ def doctor(
 
 def _measure(device: str, as_json: bool) -> None:
     from kernelgauge.cli.progress import working
-    from kernelgauge.session import Session
+    from kernelgauge.session.session import Session
 
     with Session() as session, working(f"measuring the peaks of {device}"):
         peaks = session.measure(device)

@@ -54,7 +54,7 @@ def evaluate(
     # These bring torch: a wrong name or file is refused seconds before that.
     from kernelgauge.cli.progress import working
     from kernelgauge.config import Limits
-    from kernelgauge.session import Session
+    from kernelgauge.session.session import Session
 
     limits = Limits(gpu_memory_gb=chosen_gpu_memory(gpu_memory, where))
     with Session(limits=limits) as session, working(f"judging {file.name} against {found.key} {found.name}"):

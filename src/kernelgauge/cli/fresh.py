@@ -29,7 +29,7 @@ def generate(
     from kernelgauge.cli.progress import counting
     from kernelgauge.errors import ProblemError
     from kernelgauge.problems.suites import check_writable
-    from kernelgauge.session import Session
+    from kernelgauge.session.session import Session
     from kernelgauge.verification import fresh
 
     check_writable(suite, replace)

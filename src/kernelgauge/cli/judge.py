@@ -62,7 +62,7 @@ def judge(
     Run it as a user of its own: a candidate can read what that user can read.
     """
     engine = opened(db)
-    from kernelgauge.hardware import require_device
+    from kernelgauge.hardware.environment import require_device
     from kernelgauge.serve.claims import Claims
     from kernelgauge.serve.database import reading
     from kernelgauge.serve.evaluator import SessionEvaluator

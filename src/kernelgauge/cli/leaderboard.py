@@ -12,7 +12,7 @@ from kernelgauge.cli.notices import tell_boardless, tell_shortcomings
 from kernelgauge.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
-    from kernelgauge.report.tables import Records
+    from kernelgauge.report.table import Records
     from kernelgauge.store.run import Run
 
 _MOST_NAMED = 5
@@ -41,7 +41,7 @@ def leaderboard(
     from kernelgauge.leaderboard.entries import published
     from kernelgauge.leaderboard.publishing import publish
     from kernelgauge.leaderboard.site import Site
-    from kernelgauge.report.shortcomings import shortcomings
+    from kernelgauge.report.figures.shortcomings import shortcomings
     from kernelgauge.report.sources import load
     from kernelgauge.store.run import Run
 

@@ -113,13 +113,13 @@ def judge_model(
     except ImportError:
         raise UsageError("asking a model needs Inspect: pip install 'kernelgauge[inspect]'") from None
     from kernelgauge.cli.progress import RunProgress
-    from kernelgauge.inspect.active import arguments_of, deciding
-    from kernelgauge.inspect.judge import judge_of
-    from kernelgauge.inspect.ledger import UNPRICED
-    from kernelgauge.inspect.prices import price_known, use_prices
-    from kernelgauge.inspect.setting import Setting
-    from kernelgauge.inspect.task import budget_of, kernelbench
-    from kernelgauge.inspect.told import Told
+    from kernelgauge.models.asking.active import arguments_of, deciding
+    from kernelgauge.models.budget.ledger import UNPRICED
+    from kernelgauge.models.budget.prices import price_known, use_prices
+    from kernelgauge.models.generation_context import Told
+    from kernelgauge.models.judging.judge import judge_of
+    from kernelgauge.models.setting import Setting
+    from kernelgauge.models.task.task import budget_of, kernelbench
 
     generating = _generating(generate)
     made = _rightly(kernelbench, **task, out=str(out))
@@ -168,7 +168,7 @@ def judge_model(
 
 def _much_the_same(model: str, samples: int, strategy: str, temperature: float | None) -> str:
     """What to say where one question is asked several times of a model that answers it alike; empty where not."""
-    from kernelgauge.inspect.agent import REACT
+    from kernelgauge.models.asking.agent import REACT
     from kernelgauge.search.registry import strategy_named
 
     if temperature != 0.0 or model.startswith("kernelgauge/"):  # ours give each sample its own answer
@@ -186,7 +186,7 @@ def _tell(log: EvalLog | None, out: Path, spent: bool) -> None:
     Args:
         spent: whether the budget of the run is.
     """
-    from kernelgauge.report.scores import score_run
+    from kernelgauge.report.figures.scores import score_run
     from kernelgauge.report.terminal import show
     from kernelgauge.store.run import Run
 

@@ -9,12 +9,12 @@ import typer
 
 if TYPE_CHECKING:
     from kernelgauge.leaderboard.entries import Published
-    from kernelgauge.report.tables import Records
+    from kernelgauge.report.table import Records
 
 
 def tell_shortcomings(runs: Iterable[Records]) -> None:
     """Say of each run what it lacks; nothing of those that are whole. What was finished is read all the same."""
-    from kernelgauge.report.shortcomings import shortcomings
+    from kernelgauge.report.figures.shortcomings import shortcomings
 
     for run in runs:
         for sentence in shortcomings(run):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelgauge.errors import ProblemError, UsageError
+from kernelgauge.redaction import command_without
 from kernelgauge.schema import Sizes, suite_of
-from kernelgauge.secrets import command_without
 
 if TYPE_CHECKING:
     from kernelgauge.config import Protocol
@@ -122,7 +122,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 def chosen_device(device: DeviceOption | None) -> str:
     """The device asked for, or the best one here."""
-    from kernelgauge.hardware import best_device
+    from kernelgauge.hardware.environment import best_device
 
     return device.value if device else best_device()
 
@@ -130,7 +130,7 @@ def chosen_device(device: DeviceOption | None) -> str:
 def running_device(device: DeviceOption | None) -> str:
     """The device asked for, or the best one here, to run candidates on; raises DeviceMissing."""
     from kernelgauge.errors import DeviceMissing
-    from kernelgauge.hardware import missing_device
+    from kernelgauge.hardware.environment import missing_device
 
     where = chosen_device(device)
     if reason := missing_device(where):

@@ -144,7 +144,7 @@ def show(
 
 def _show_work(problem: Problem, device: str, math: MathMode | None, as_json: bool) -> None:
     from kernelgauge.cli import work
-    from kernelgauge.session import Session
+    from kernelgauge.session.session import Session
 
     maths = (math,) if math else work.MATHS
     peaks = work.peaks_here(device)
@@ -182,7 +182,7 @@ def verify(
     from kernelgauge.config import load_protocol
     from kernelgauge.problems.catalogue import entry, select
     from kernelgauge.problems.loader import is_own_file
-    from kernelgauge.session import Session
+    from kernelgauge.session.session import Session
     from kernelgauge.verification.verify import keep, verify_all
 
     own = [name for name in problems or [] if is_own_file(name)]

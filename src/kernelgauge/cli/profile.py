@@ -48,7 +48,7 @@ def profile(
     source = None if file is None else standard_input() if str(file) == "-" else read_source(file)
     # These bring torch: a wrong name or file is refused seconds before that.
     from kernelgauge.cli.progress import working
-    from kernelgauge.session import Session
+    from kernelgauge.session.session import Session
 
     with Session() as session, working(f"profiling {file.name if file else 'the reference'} for {found.key}"):
         record = session.profile(
@@ -63,7 +63,7 @@ def profile(
     if as_json:
         typer.echo(json.dumps(record.summary()))
     else:
-        from kernelgauge.timing.profile_text import render
+        from kernelgauge.profiling.profile_text import render
 
         typer.echo(render(record))
         if record.outcome and record.log.strip():

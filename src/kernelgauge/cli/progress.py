@@ -11,9 +11,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from kernelgauge.cli.verdict import headline
-from kernelgauge.contest import Watch
 from kernelgauge.execution.local import Done
 from kernelgauge.schema import MODES, Evaluation, NoCandidate, TooLarge
+from kernelgauge.session.contest import Watch
 from kernelgauge.store.since import Since
 
 

@@ -32,7 +32,7 @@ from kernelgauge.cli.options import (
     sizes_of_run,
 )
 from kernelgauge.errors import UsageError
-from kernelgauge.hardware import require_device
+from kernelgauge.hardware.environment import require_device
 from kernelgauge.schema import suite_of
 
 if TYPE_CHECKING:

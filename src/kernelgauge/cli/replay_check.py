@@ -34,9 +34,9 @@ from kernelgauge.errors import UsageError
 if TYPE_CHECKING:
     from kernelgauge.config import Protocol
     from kernelgauge.generation.foreign import Foreign, Unusable
-    from kernelgauge.report.elsewhere import Replayed
+    from kernelgauge.report.figures.elsewhere import Replayed
     from kernelgauge.schema import RunHeader
-    from kernelgauge.session import Session
+    from kernelgauge.session.session import Session
 
 _LONGEST_REASON = 300
 
@@ -120,7 +120,7 @@ def _judged(
     apart: float,
 ) -> list[Replayed]:
     from kernelgauge.config import Limits
-    from kernelgauge.session import Session
+    from kernelgauge.session.session import Session
 
     with Session(limits=Limits(gpu_memory_gb=header.gpu_memory_gb)) as session:
         return [_replay(session, folder, found, rules, header, beside, jobs, apart) for rules in protocols]
@@ -138,11 +138,11 @@ def _replay(
 ) -> Replayed:
     """All candidates under one protocol, in a run folder of its own."""
     from kernelgauge.cli.progress import RunProgress
-    from kernelgauge.contest import judge_all
     from kernelgauge.generation.contestant import digest_of
     from kernelgauge.generation.foreign import Foreigners
-    from kernelgauge.report.elsewhere import replayed
+    from kernelgauge.report.figures.elsewhere import replayed
     from kernelgauge.report.sources import FolderRun
+    from kernelgauge.session.contest import judge_all
     from kernelgauge.store.run import Run
     from kernelgauge.store.since import check_same_origin
 
@@ -194,7 +194,7 @@ def _show(results: Sequence[Replayed], unusable: Sequence[Unusable], as_json: bo
     from rich.table import Table
 
     from kernelgauge.cli.tables import console
-    from kernelgauge.report.elsewhere import AGREEMENTS
+    from kernelgauge.report.figures.elsewhere import AGREEMENTS
 
     for result in results:
         table = Table(title=f"{result.protocol}, {result.sizes} sizes, on {result.device}", box=None)

@@ -11,7 +11,7 @@ from kernelgauge.cli.options import AsJson
 from kernelgauge.errors import UsageError
 
 if TYPE_CHECKING:
-    from kernelgauge.report.tables import Records
+    from kernelgauge.report.table import Records
 
 
 def _references(run: Records) -> dict[str, str]:
@@ -41,9 +41,9 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Print fast_p per level with intervals, ties, geometric mean, outcomes; write the HTML report."""
-    from kernelgauge.report.html import write_html
-    from kernelgauge.report.rebased import STRONGEST
-    from kernelgauge.report.scores import score_run
+    from kernelgauge.report.figures.rebased import STRONGEST
+    from kernelgauge.report.figures.scores import score_run
+    from kernelgauge.report.page.html import write_html
     from kernelgauge.report.sources import load
     from kernelgauge.report.terminal import show
     from kernelgauge.schema import MODES

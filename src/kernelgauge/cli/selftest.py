@@ -14,7 +14,7 @@ from kernelgauge.errors import MachineError, UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernelgauge.selftest import Finding
+    from kernelgauge.selftest.self_test import Finding
 
 _LOG_LINES = 12
 
@@ -31,9 +31,9 @@ def selftest(
 
     Exit code: 0 if each got the verdict in its header, 1 if one did not, 3 if the machine failed.
     """
-    from kernelgauge.hardware import missing_device
-    from kernelgauge.selftest import LIMITS, chosen, left_behind
-    from kernelgauge.selftest import selftest as run
+    from kernelgauge.hardware.environment import missing_device
+    from kernelgauge.selftest.self_test import LIMITS, chosen, left_behind
+    from kernelgauge.selftest.self_test import selftest as run
 
     found = chosen(only)
     if not found:
@@ -41,7 +41,7 @@ def selftest(
     if gpu and (reason := missing_device("cuda")):
         raise UsageError(f"--gpu: {reason}")
     from kernelgauge.cli.progress import counting
-    from kernelgauge.session import Session
+    from kernelgauge.session.session import Session
 
     findings: list[Finding] = []
     remains: list[Path] = []

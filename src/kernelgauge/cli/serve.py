@@ -45,7 +45,7 @@ def serve(
     """Serve the leaderboard live, take candidates, and judge them. Ctrl-C loses nothing that was handed in."""
     engine = opened(db)
     setting = setting_of(device, sizes, protocol, math, precision, kernels, jobs)
-    from kernelgauge.hardware import require_device
+    from kernelgauge.hardware.environment import require_device
     from kernelgauge.leaderboard.conflicts import check_apart
     from kernelgauge.leaderboard.entries import published
     from kernelgauge.report.sources import load
@@ -85,7 +85,7 @@ def serve(
 
 def _walls() -> tuple[str, ...]:
     from kernelgauge.config import load_settings
-    from kernelgauge.evaluation.launcher import Zygote
+    from kernelgauge.sandbox.zygote_client import Zygote
     from kernelgauge.serve.walls import standing
 
     zygote = Zygote(load_settings())

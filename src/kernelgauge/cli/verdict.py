@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kernelgauge.evaluation.isolation import WALLS
+from kernelgauge.sandbox.isolation import WALLS
 from kernelgauge.schema import Bound, Evaluation, Finding, Timing, why_weak
 
 _COLOURS = {"faster": "green", "tie": "yellow", "slower": "red", "unclear": "yellow", None: "green"}

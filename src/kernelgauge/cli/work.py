@@ -21,8 +21,8 @@ MATHS: tuple[MathMode, ...] = ("ieee", "tf32", "torch")
 def peaks_here(device: str) -> Peaks | None:
     """What is known of a device of this machine, without torch."""
     from kernelgauge.config import load_settings
-    from kernelgauge.hardware import environment
-    from kernelgauge.timing.peaks import known
+    from kernelgauge.hardware.environment import environment
+    from kernelgauge.hardware.peaks import known
 
     settings = load_settings()
     return known(settings.cache, environment(settings.threads), device)

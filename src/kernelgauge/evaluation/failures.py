@@ -6,10 +6,10 @@ import re
 import signal
 
 from kernelgauge.errors import MachineError
-from kernelgauge.evaluation.channel import Claim
-from kernelgauge.evaluation.endings import ChannelClosed, DiskFilled, WorkerEnded, WorkerTimedOut, WorkerTooLarge
-from kernelgauge.evaluation.worker import COMPILER_ERROR
+from kernelgauge.sandbox.worker_errors import ChannelClosed, DiskFilled, WorkerEnded, WorkerTimedOut, WorkerTooLarge
 from kernelgauge.schema import Outcome
+from kernelgauge.wire.messages import Claim
+from kernelgauge.worker.candidate import COMPILER_ERROR
 
 _DEVICE_FAULT = re.compile(r"(?:CUDA error|Triton Error \[CUDA\]): (.+)")
 _ILLEGAL_ACCESS = ("illegal memory access", "misaligned address", "address space")

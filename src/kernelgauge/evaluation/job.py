@@ -13,11 +13,11 @@ from typing import Literal
 from kernelgauge.checks.rules import Read
 from kernelgauge.checks.stand_alone import lent
 from kernelgauge.config import Protocol
-from kernelgauge.evaluation.check import Checked
+from kernelgauge.evaluation.correctness.trials import Checked
 from kernelgauge.evaluation.failures import Failure
-from kernelgauge.evaluation.launcher import worker_device
-from kernelgauge.evaluation.memory_use import MemoryUse
-from kernelgauge.evaluation.side import Source
+from kernelgauge.evaluation.resources.memory_use import MemoryUse
+from kernelgauge.evaluation.sides.side import Source
+from kernelgauge.sandbox.zygote_client import worker_device
 from kernelgauge.schema import (
     Bound,
     Candidate,

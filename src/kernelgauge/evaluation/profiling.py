@@ -16,13 +16,13 @@ from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import MathMode, load_protocol
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ProblemError
 from kernelgauge.evaluation.build import Built
-from kernelgauge.evaluation.counting import CountedSide, NoCounters, count, find_ncu
 from kernelgauge.evaluation.failures import Failure, WorkerKilled
-from kernelgauge.evaluation.launcher import Zygote, worker_device
-from kernelgauge.evaluation.reference import Reference
-from kernelgauge.evaluation.side import Side, Source
+from kernelgauge.evaluation.hardware_counters import CountedSide, NoCounters, count, find_ncu
+from kernelgauge.evaluation.sides.reference import Reference
+from kernelgauge.evaluation.sides.side import Side, Source
+from kernelgauge.profiling.kernel_names import short_name
+from kernelgauge.sandbox.zygote_client import Zygote, worker_device
 from kernelgauge.schema import Candidate, Counters, Environment, Outcome, Problem, Profile, ProfileRow
-from kernelgauge.timing.kernel_names import short_name
 
 # Whose inputs and parameters are profiled: those that the default judgement times.
 _PROTOCOL = "strict"

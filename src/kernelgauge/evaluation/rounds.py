@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kernelgauge.checks.numerics import Distance
 from kernelgauge.evaluation.job import Job
-from kernelgauge.evaluation.measure import Measurement
-from kernelgauge.evaluation.reference import Reference
-from kernelgauge.evaluation.side import Side
+from kernelgauge.evaluation.measurement.measure import Measurement
+from kernelgauge.evaluation.sides.reference import Reference
+from kernelgauge.evaluation.sides.side import Side
 
 
 class Rounds:

@@ -16,22 +16,22 @@ from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import NARROW, MathMode, Protocol
 from kernelgauge.errors import ReferenceTooLarge
-from kernelgauge.evaluation.admission import PRECISIONS, Admissions, Weighing, precisions
-from kernelgauge.evaluation.attempts import one_thread, recording, retried
-from kernelgauge.evaluation.bounds import Bounds
 from kernelgauge.evaluation.build import Builder, Built, NeedsDevice, Slot, unlimited
-from kernelgauge.evaluation.check import Checked, check
+from kernelgauge.evaluation.correctness.screening import PRECISIONS, Admissions, Weighing, precisions
+from kernelgauge.evaluation.correctness.trials import Checked, check
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import Job
-from kernelgauge.evaluation.launcher import Zygote
-from kernelgauge.evaluation.memory_fit import MemoryFit
-from kernelgauge.evaluation.memory_use import MemoryUse
-from kernelgauge.evaluation.reference import Reference
+from kernelgauge.evaluation.kernel_rules import Rules
+from kernelgauge.evaluation.pair import Sides
+from kernelgauge.evaluation.resources.bound import Bounds
+from kernelgauge.evaluation.resources.memory_fit import MemoryFit
+from kernelgauge.evaluation.resources.memory_use import MemoryUse
+from kernelgauge.evaluation.retries import one_thread, recording, retried
 from kernelgauge.evaluation.rounds import Rounds
-from kernelgauge.evaluation.rules import Rules
-from kernelgauge.evaluation.sides import Sides
-from kernelgauge.evaluation.spares import Spares
-from kernelgauge.hardware import device_index
+from kernelgauge.evaluation.sides.prefork import Spares
+from kernelgauge.evaluation.sides.reference import Reference
+from kernelgauge.hardware.environment import device_index
+from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import Candidate, Environment, Outcome, Problem
 
 # So many times the bytes of one call must be free for admission to be learnt beside a candidate: what it keeps of

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.config import Settings
-from kernelgauge.evaluation.admission import Admissions
-from kernelgauge.evaluation.bounds import Bounds
-from kernelgauge.evaluation.launcher import Zygote
-from kernelgauge.evaluation.memory_fit import MemoryFit
+from kernelgauge.evaluation.correctness.screening import Admissions
+from kernelgauge.evaluation.resources.bound import Bounds
+from kernelgauge.evaluation.resources.memory_fit import MemoryFit
 from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.execution.build_pool import BuildPool
+from kernelgauge.sandbox.zygote_client import Zygote
 
 
 def assembled(settings: Settings) -> Supervisor:

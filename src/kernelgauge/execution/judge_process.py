@@ -79,7 +79,7 @@ class JudgeProcess:
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "kernelgauge.start", __name__, str(theirs.fileno())],
+            [sys.executable, "-m", "kernelgauge.sandbox.start", __name__, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
         )

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kernelgauge.hardware import visible_devices
+from kernelgauge.hardware.environment import visible_devices
 
 
 class Leases:

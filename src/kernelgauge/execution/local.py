@@ -29,7 +29,7 @@ from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
-from kernelgauge.hardware import gpu_count
+from kernelgauge.hardware.environment import gpu_count
 from kernelgauge.schema import NoCandidate
 
 # Candidates under way for each job: what a wave consists of, and how far builds run ahead of a GPU.

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kernelgauge.errors import MachineError, UsageError
-from kernelgauge.evaluation.launcher import BESIDE_A_GPU
 from kernelgauge.generation.turns import Turns
-from kernelgauge.hardware import visible_devices
+from kernelgauge.hardware.cores import step_back
+from kernelgauge.hardware.environment import visible_devices
+from kernelgauge.sandbox.zygote_client import BESIDE_A_GPU
 from kernelgauge.schema import Candidate, NoCandidate, Problem
-from kernelgauge.timing.cores import step_back
 
 BACKENDS = {"cpu": "cpp", "cuda": "triton"}
 """Which kernel language Inductor writes for which device."""
@@ -93,7 +93,7 @@ class Inductor:
     def _ask(self, request: str, device: str) -> dict[str, str]:
         with tempfile.TemporaryDirectory(prefix="kernelgauge-inductor-") as scratch:
             child = subprocess.Popen(
-                [sys.executable, "-m", "kernelgauge.start", "kernelgauge.generation.inductor_compile"],
+                [sys.executable, "-m", "kernelgauge.sandbox.start", "kernelgauge.generation.inductor_compile"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -9,7 +9,7 @@ import shutil
 from functools import cache
 from pathlib import Path
 
-from kernelgauge.hardware import first_line
+from kernelgauge.hardware.environment import first_line
 
 # Whose instructions of their own (wgmma and TMA on Hopper, tcgen05 on Blackwell) need the suffix `a`.
 _WITH_OWN_INSTRUCTIONS = {"9.0", "10.0", "10.3", "12.0", "12.1"}

@@ -9,9 +9,9 @@ from datetime import datetime
 from kernelgauge.leaderboard.entries import Contestant, Entry, Missing, Published, Setting
 from kernelgauge.leaderboard.ranking import Kernel, Lead, by_date, certain, kernels, leads, ranked, standing_record
 from kernelgauge.problems import catalogue
-from kernelgauge.report.answers import level_of, natural
-from kernelgauge.report.scores import Group, score
-from kernelgauge.report.suite import weakness_of
+from kernelgauge.report.figures.answers import level_of, natural
+from kernelgauge.report.figures.scores import Group, score
+from kernelgauge.report.figures.suite import weakness_of
 from kernelgauge.schema import Environment, Evaluation, NoCandidate, Weakness, why_weak
 
 ALL = "all"

@@ -12,8 +12,8 @@ from kernelgauge.errors import StoreError
 from kernelgauge.leaderboard.disclosure import public
 from kernelgauge.leaderboard.identity import identity
 from kernelgauge.problems.suites import BUILT_IN
-from kernelgauge.report.shortcomings import shortcomings
-from kernelgauge.report.tables import Records
+from kernelgauge.report.figures.shortcomings import shortcomings
+from kernelgauge.report.table import Records
 from kernelgauge.schema import Evaluation, Generation, NoCandidate, Record, RunHeader, digest, suite_of
 
 OWN_FILES = "own files"

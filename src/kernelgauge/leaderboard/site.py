@@ -24,11 +24,11 @@ from kernelgauge.leaderboard.entries import Entry, Published
 from kernelgauge.leaderboard.ranking import TOP
 from kernelgauge.problems import catalogue
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.report.fitting import WHOLLY, Fit
-from kernelgauge.report.html import PARTS
-from kernelgauge.report.packing import packed
-from kernelgauge.report.payload import payload
-from kernelgauge.report.scores import score
+from kernelgauge.report.figures.scores import score
+from kernelgauge.report.page.compress import packed
+from kernelgauge.report.page.html import PARTS
+from kernelgauge.report.page.payload import payload
+from kernelgauge.report.page.size_budget import WHOLLY, Fit
 from kernelgauge.schema import Evaluation, digest
 
 _TEMPLATES = (Path(__file__).parent / "templates", Path(__file__).parent.parent / "report" / "templates")

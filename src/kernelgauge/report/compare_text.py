@@ -8,9 +8,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from kernelgauge.report.compare import VERDICTS, Comparison, Row, Versus
-from kernelgauge.report.hardware import Kept
-from kernelgauge.report.refusals import Refused
+from kernelgauge.report.figures.compare import VERDICTS, Comparison, Row, Versus
+from kernelgauge.report.figures.hardware import Kept
+from kernelgauge.report.figures.refusals import Refused
 
 COLOURS = {"faster": "green", "gained": "green", "slower": "red", "lost": "red"}
 LISTED = 12

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelgauge.report.tables import Records
+from kernelgauge.report.table import Records
 from kernelgauge.schema import Evaluation
 from kernelgauge.store.run import Run, latest
 
@@ -28,7 +28,7 @@ class Tabled(Records):
 
         Raises UsageError if there is no such table, or pandas is not installed.
         """
-        from kernelgauge.report.frames import to_pandas
+        from kernelgauge.report.tables.frames import to_pandas
 
         return to_pandas([self], table)
 
@@ -44,7 +44,7 @@ def load(run: str | Path) -> Tabled:
     """
     path = Path(run)
     if path.is_file() and path.suffix in LOGS:
-        from kernelgauge.inspect.logs import LoggedRun
+        from kernelgauge.models.logs.logs import LoggedRun
 
         return LoggedRun.read(path)
     return FolderRun.read(path)

@@ -11,12 +11,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kernelgauge.report import effort, scores
-from kernelgauge.report.estimators import from_to
-from kernelgauge.report.rebased import STRONGEST
-from kernelgauge.report.refusals import by_class
-from kernelgauge.report.scores import THRESHOLDS, Scores
-from kernelgauge.report.spending import in_words
+from kernelgauge.report.figures import cost, scores
+from kernelgauge.report.figures.estimators import from_to
+from kernelgauge.report.figures.rebased import STRONGEST
+from kernelgauge.report.figures.refusals import by_class
+from kernelgauge.report.figures.scores import THRESHOLDS, Scores
+from kernelgauge.report.figures.spending import in_words
 from kernelgauge.schema import STANDINGS
 
 Groups = Sequence[tuple[str, scores.Group]]
@@ -158,7 +158,7 @@ def _remarks(found: Scores) -> list[Text]:
     if found.spending:
         remarks.append(Text(in_words(found.spending)))
     if found.effort:
-        remarks.append(Text(effort.in_words(found.effort), style="dim"))
+        remarks.append(Text(cost.in_words(found.effort), style="dim"))
     if found.left_out:
         named = _listed([f"{left.problem} ({', '.join(left.trivial)})" for left in found.left_out])
         remarks.append(Text(f"left out, since an answer that skips the work would pass or rounding decides: {named}"))

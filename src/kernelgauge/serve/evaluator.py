@@ -16,7 +16,7 @@ from kernelgauge.schema import Candidate, Evaluation
 from kernelgauge.serve.claims import Claim
 from kernelgauge.serve.setting import Setting, check_secret
 from kernelgauge.serve.walls import standing
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 
 
 class Evaluator(Protocol):

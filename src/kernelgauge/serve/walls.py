@@ -7,8 +7,8 @@ import os
 from collections.abc import Collection
 
 from kernelgauge.errors import UsageError
-from kernelgauge.evaluation.launcher import Zygote
-from kernelgauge.evaluation.process import WorkerProcess
+from kernelgauge.sandbox.process import WorkerProcess
+from kernelgauge.sandbox.zygote_client import Zygote
 
 NEEDED = ("network", "pid", "mount", "files", "reads", "syscalls")
 """Walls of `evaluation.isolation` without which no stranger's program is run."""

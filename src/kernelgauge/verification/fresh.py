@@ -22,7 +22,7 @@ from kernelgauge.problems.recipes.drawn import Drawn
 from kernelgauge.problems.sizes import with_constants
 from kernelgauge.problems.writing import Row, write_suite
 from kernelgauge.schema import Problem, Sizes, why_weak
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 from kernelgauge.verification.facts import misbehaviour
 from kernelgauge.verification.verify import REDUCED
 

@@ -15,7 +15,7 @@ from kernelgauge.problems.facts import facts
 from kernelgauge.problems.loader import load_problem, sizes_of
 from kernelgauge.problems.verified import Verified, record, verified, with_earlier
 from kernelgauge.schema import Record, Sizes, suite_of
-from kernelgauge.session import Session
+from kernelgauge.session.session import Session
 from kernelgauge.verification.facts import (
     bytes_difference,
     differences,

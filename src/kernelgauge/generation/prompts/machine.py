@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from kernelgauge.errors import UsageError
-from kernelgauge.hardware import cpu_model, device_index, gpu
+from kernelgauge.hardware.environment import cpu_model, device_index, gpu
+from kernelgauge.hardware.gpus import Gpu, gpu_here, gpu_named, names
 from kernelgauge.schema import Record
-from kernelgauge.timing.gpus import Gpu, gpu_here, gpu_named, names
 
 _VECTORS = {"sse4_2": "SSE 4.2", "avx": "AVX", "avx2": "AVX2", "fma": "FMA", "avx512f": "AVX-512", "amx_tile": "AMX"}
 _VECTORS |= {"asimd": "NEON", "sve": "SVE"}

@@ -15,8 +15,8 @@ from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import Protocol
 from kernelgauge.errors import UsageError
 from kernelgauge.generation.prompts.machine import machine
+from kernelgauge.hardware.gpus import Gpu
 from kernelgauge.schema import Problem, Record
-from kernelgauge.timing.gpus import Gpu
 
 Shots = Literal["zero_shot", "one_shot", "few_shot"]
 """How many worked pairs of reference and candidate a prompt shows: none, one, several."""

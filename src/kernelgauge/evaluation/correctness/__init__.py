@@ -1,0 +1,1 @@
+"""Is the candidate right, and is it a kernel?"""

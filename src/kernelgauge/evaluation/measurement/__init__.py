@@ -1,0 +1,1 @@
+"""How much faster is the candidate?"""

@@ -1,0 +1,1 @@
+"""What a problem needs: the bound of its time, its memory."""

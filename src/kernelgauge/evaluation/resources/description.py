@@ -1,0 +1,73 @@
+"""What a problem is, found by running it in a process of its own; the parent reads what that process wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from kernelgauge.config import MathMode
+from kernelgauge.evaluation.sides.problem_process import ask
+from kernelgauge.hardware.cores import launch_cores, step_back
+from kernelgauge.sandbox.process import WorkerProcess
+from kernelgauge.sandbox.zygote_client import Zygote, worker_device
+from kernelgauge.schema import Problem
+
+SEED = 0
+"""Under which `run` draws, so that its fingerprints can be compared with recorded ones."""
+
+
+DESCRIBED_WITH = ("torch.utils.flop_counter", "torch._dynamo", "torch.fx.experimental.symbolic_shapes")
+"""What PyTorch imports to run on the meta device: a second of each process that describes a problem."""
+
+
+def described(
+    zygote: Zygote, problem: Problem, math: MathMode = "ieee", preload: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Names, shapes, FLOPs and bytes at the problem's sizes, without its memory; see `examiner.describe`.
+
+    Args:
+        preload: `DESCRIBED_WITH` if more problems follow: they are then forked from a zygote that has imported it,
+            whose start takes as long as three descriptions.
+
+    Raises:
+        ProblemError: its own code fails.
+    """
+    return _ask(zygote, problem, "describe", "cpu", preload, math=math)
+
+
+def ran(zygote: Zygote, problem: Problem) -> dict[str, Any]:
+    """What a forward at the problem's sizes gives on the CPU; see `examiner.run`.
+
+    Raises:
+        ProblemError: its own code fails.
+    """
+    return _ask(zygote, problem, "run", seed=SEED)
+
+
+def certain(zygote: Zygote, problem: Problem, math: MathMode, device: str) -> dict[str, int]:
+    """Bytes of inputs and outputs that any right kernel moves; see `sensitivity.certain`.
+
+    Raises:
+        ProblemError: its own code fails, or the device has not the memory.
+    """
+    fields = {"domains": problem.domains, "device": worker_device(device), "math": math, "seed": SEED}
+    return _ask(zygote, problem, "certain", device, **fields)
+
+
+def _ask(
+    zygote: Zygote, problem: Problem, do: str, where: str = "cpu", preload: tuple[str, ...] = (), /, **fields: Any
+) -> dict[str, Any]:
+    answer = os.memfd_create("examination", os.MFD_CLOEXEC)
+    try:
+        with WorkerProcess(zygote, "examiner", where, sealed=False, preload=preload) as process:
+            if where == "cpu" and launch_cores():  # somebody else may be timed on a GPU meanwhile
+                step_back(process.pid)
+            path = process.scratch / "problem.py"
+            path.write_text(problem.source)
+            limit = zygote.settings.limits.load_seconds
+            ask(process, "examiner", problem, do, "described", limit, [answer], path=str(path), **fields)
+        size = os.fstat(answer).st_size
+        return dict(json.loads(os.pread(answer, size, 0)))
+    finally:
+        os.close(answer)

@@ -1,0 +1,185 @@
+"""Does judging a problem fit the memory of a device, and how would a smaller device do?
+
+A problem that does not fit is left out for everybody, so no candidate may decide that it does not. It follows from
+shapes, or from an experiment with the reference alone or against a copy of itself; what a candidate says counts only
+against it.
+
+A smaller device is a larger one of which the parent holds back the rest. The driver has nothing more to give then,
+however it is asked: through PyTorch, by `cudaMalloc`, or by the oracle and the regions of the parent itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import torch
+
+from kernelgauge.checks.memory import Floor, in_gb, least, surplus
+from kernelgauge.config import Protocol, load_protocol
+from kernelgauge.errors import ProblemError, ReferenceTooLarge
+from kernelgauge.evaluation.resources.bound import Bounds
+from kernelgauge.evaluation.resources.memory_use import MemoryUse
+from kernelgauge.hardware.environment import device_index
+from kernelgauge.problems.loader import load_problem, sizes_of
+from kernelgauge.sandbox.zygote_client import worker_device
+from kernelgauge.schema import GB, Environment, GpuMemory, Problem, Sizes
+from kernelgauge.wire import device_regions
+
+_SMALLER: tuple[Sizes, ...] = ("medium", "small")
+_GRANULE = 2**21
+_HINT = "; try smaller --sizes"
+
+Question = tuple[str, str, str]
+"""What decides whether something fits: problem, rules of the judgement, kind of device."""
+
+
+class MemoryFit:
+    """Knows what there is and what is needed; remembers, as long as it lives, what did not fit.
+
+    Args:
+        cap_gb: of what there is, so much only; None: all.
+    """
+
+    def __init__(self, bounds: Bounds, cap_gb: float | None):
+        self._bounds = bounds
+        self.cap_gb = cap_gb
+        self._refused: dict[Question, tuple[str, float | None, float | None]] = {}
+        self._room: dict[Question, bool] = {}
+
+    def available(self, device: str) -> int | None:
+        """Bytes there are for an evaluation; None where neither a cap nor a GPU says."""
+        there = [] if self.cap_gb is None else [int(self.cap_gb * GB)]
+        if torch.cuda.is_available():
+            there.append(torch.cuda.get_device_properties(device_index(device)).total_memory)
+        return min(there, default=None)
+
+    def needed(self, problem: Problem, protocol: Protocol, environment: Environment) -> int | None:
+        """Bytes that judging a copy of the reference takes at the least; None where its shapes are not known."""
+        floor = self._floor(problem, protocol, environment)
+        return None if floor is None else floor.whole
+
+    def _floor(self, problem: Problem, protocol: Protocol, environment: Environment) -> Floor | None:
+        try:
+            call = self._bounds.call(problem, protocol.agreement.math, environment)
+        except ProblemError:
+            return None
+        return least(call, protocol.agreement.rule == "oracle")
+
+    def check(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> None:
+        """Refuse at once what cannot fit, or did not before; needs no device.
+
+        Raises:
+            ReferenceTooLarge: it does not fit, whoever is judged.
+        """
+        if device == "cpu":
+            return
+        asked = _question(problem, protocol, device)
+        if refused := self._refused.get(asked):
+            raise ReferenceTooLarge(*refused)
+        floor, available = self._floor(problem, protocol, environment), self.available(device)
+        if floor is not None and available is not None and floor.whole > available:
+            there = self._there(device)
+            why = f"judging it takes at least {in_gb(floor.whole):.1f} GB of GPU memory, and there are {there}"
+            why += f": {floor.told()}"
+            raise self._refusal(problem, protocol, device, environment, why)
+
+    def explained(
+        self, problem: Problem, protocol: Protocol, device: str, environment: Environment, error: ReferenceTooLarge
+    ) -> ReferenceTooLarge:
+        """The refusal of a problem that was found out by trying not to fit; `check` knows of it from now on."""
+        told = str(error).removeprefix(f"problem {problem.key}: ").removesuffix(_HINT)
+        why = f"judging it takes more GPU memory than the {self._there(device)} there are ({told})"
+        if (floor := self._floor(problem, protocol, environment)) is not None:
+            why += f"; without intermediate results it is {in_gb(floor.whole):.1f} GB: {floor.told()}"
+        return self._refusal(problem, protocol, device, environment, why)
+
+    def remember(self, problem: Problem, protocol: Protocol, device: str, refusal: ReferenceTooLarge) -> None:
+        """Have `check` refuse from now on what was refused elsewhere."""
+        self._refused[_question(problem, protocol, device)] = (str(refusal), refusal.needed_gb, refusal.available_gb)
+
+    def has_room(self, problem: Problem, protocol: Protocol, device: str, tried: Callable[[], bool]) -> bool:
+        """Whether a copy of the reference has room beside it, as `tried` shows: asked once."""
+        asked = _question(problem, protocol, device)
+        if asked not in self._room:
+            self._room[asked] = tried()
+        return self._room[asked]
+
+    @contextlib.contextmanager
+    def capped(self, device: str) -> Iterator[None]:
+        """Leave no more memory free than the cap says, while open; needs the device for itself.
+
+        Raises:
+            OutOfDeviceMemory: somebody else has taken memory at the same moment.
+        """
+        if device == "cpu" or self.cap_gb is None:
+            yield
+            return
+        torch.cuda.empty_cache()
+        free, _ = torch.cuda.mem_get_info(device_index(device))
+        size = surplus(free, int(self.cap_gb * GB)) // _GRANULE * _GRANULE
+        held = device_regions.allocate(size, device) if size else None
+        try:
+            yield
+        finally:
+            if held is not None:
+                device_regions.release(held, device)
+
+    def record(
+        self, use: MemoryUse, problem: Problem, protocol: Protocol, device: str, environment: Environment
+    ) -> GpuMemory | None:
+        """What an evaluation took, beside what there was and what was foreseen."""
+        available = self.available(device)
+        return use.record(available or 0, self.cap_gb, self.needed(problem, protocol, environment))
+
+    def _there(self, device: str) -> str:
+        available = self.available(device)
+        if self.cap_gb is not None and available == int(self.cap_gb * GB):
+            return f"{self.cap_gb:g} GB (--gpu-memory)"
+        return f"{in_gb(available or 0):.1f} GB"
+
+    def _refusal(
+        self, problem: Problem, protocol: Protocol, device: str, environment: Environment, why: str
+    ) -> ReferenceTooLarge:
+        available = self.available(device)
+        needed = self.needed(problem, protocol, environment)
+        fitting = self._largest_that_fits(problem, protocol, device, environment)
+        advice = "make its inputs smaller, or judge it on a GPU with more memory"
+        if fitting is not None:
+            larger = "judge it on a GPU with more memory, or smaller"
+            advice = f"{larger}: the largest of its sizes that fits is {fitting}: --sizes {fitting}"
+        if needed is not None and (inexact := self._without_oracle(problem, protocol, environment)) is not None:
+            advice += f"; --protocol v0.1, which keeps no float64 oracle, takes at least {in_gb(inexact):.1f} GB"
+        refusal = ReferenceTooLarge(
+            f"problem {problem.key} {problem.name} at sizes {problem.sizes} does not fit: {why}; {advice}",
+            None if needed is None else in_gb(needed),
+            None if available is None else in_gb(available),
+        )
+        self.remember(problem, protocol, device, refusal)
+        return refusal
+
+    def _without_oracle(self, problem: Problem, protocol: Protocol, environment: Environment) -> int | None:
+        """Bytes at the least under a protocol without an oracle, where this one has it."""
+        if protocol.agreement.rule != "oracle":
+            return None
+        return self.needed(problem, load_protocol("v0.1"), environment)
+
+    def _largest_that_fits(
+        self, problem: Problem, protocol: Protocol, device: str, environment: Environment
+    ) -> Sizes | None:
+        try:
+            shipped = sizes_of(problem.key)
+        except ProblemError:  # a problem that somebody made in memory
+            return None
+        smaller = _SMALLER[_SMALLER.index(problem.sizes) + 1 :] if problem.sizes in _SMALLER else _SMALLER
+        available = self.available(device) or 0
+        for sizes in smaller:
+            if sizes in shipped:
+                needed = self.needed(load_problem(problem.key, sizes=sizes), protocol, environment)
+                if needed is not None and needed <= available:
+                    return sizes
+        return None
+
+
+def _question(problem: Problem, protocol: Protocol, device: str) -> Question:
+    return problem.digest, protocol.judgement_digest, worker_device(device)

@@ -1,0 +1,172 @@
+"""What honest float32 arithmetic makes of the inputs just drawn: asked only where the usual bound refuses."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import torch
+
+from kernelgauge.checks.numerics import Allowance, Distance, distances, honest_allowance
+from kernelgauge.config import NARROW
+from kernelgauge.errors import ReferenceTooLarge
+from kernelgauge.evaluation.sides.problem_process import ReferenceRaised
+from kernelgauge.worker.accumulating_operators import Variances
+
+if TYPE_CHECKING:
+    from kernelgauge.evaluation.sides.reference import Reference
+
+# Forwards with other noise: before the spread of what they say is trusted, and for one answer at the most.
+_LEAST, _MOST = 4, 12
+# An error is called by a mechanism's name if that one makes it to within this factor.
+_ALIKE = 2.0
+# A variance from the mean of squares errs by one rounding of that at the least, and by this much more at the most
+# than the longest honest chain.
+_SHORT_OF = 64.0
+# Of the error: no more may be left beside what the mechanism answers.
+_EXPLAINED = 0.8
+# Times the most that is allowed where `offgrid` inputs themselves are normalised: a mean that a long sum takes of
+# them errs as narrow types do, and these show in other trials, since every element of such an output is rounded.
+_NORMALISED = 4
+# Above what is allowed after the least number of forwards: more of them will not say otherwise.
+_FAR = 2.5
+_OPERANDS = {"tf32": "TF32", "bfloat16": "bfloat16"}
+
+
+class HonestErrors:
+    """Errors of honest float32 arithmetic for one reference, by the variant of the inputs they were found on.
+
+    Args:
+        reference: whose oracle is asked about the inputs it has drawn last.
+    """
+
+    def __init__(self, reference: Reference):
+        self._reference = reference
+        self._found: dict[str, list[list[Distance]]] = {}
+        self._unknown = False
+        self._normalised = False
+        self.asked = 0
+        """Forwards with noise so far."""
+
+    def widen(
+        self, variant: str, found: Sequence[Distance], usual: Sequence[Allowance], truth: Sequence[torch.Tensor]
+    ) -> tuple[list[Allowance], list[float | None]]:
+        """What is allowed where honest arithmetic may be further off than usual, and how far that was found to be.
+
+        Earlier draws of the same variant are asked first. What no width would save is not asked about.
+
+        Args:
+            found: errors of an answer, one for each output.
+            usual: what is allowed anyway.
+            truth: the right outputs.
+        """
+        agreement = self._reference.protocol.agreement
+        nothing: tuple[list[Allowance], list[float | None]] = list(usual), [None] * len(usual)
+        if self._unknown or agreement.math in NARROW or not self._reference.precise:
+            return nothing
+        most = agreement.honest_most * (_NORMALISED if variant == "offgrid" else 1)
+        refused = [error for limit, error in zip(usual, found, strict=True) if not limit.accepts(error)]
+        if not refused or any(not (error.rms <= most and error.worst <= agreement.honest_worst) for error in refused):
+            return nothing
+        known = self._found.setdefault(variant, [])
+        here: list[list[Distance]] = []
+        with self._asking():
+            while True:
+                for draws in (known, here):
+                    widened = self._widened(draws, usual, variant)
+                    if all(limit.accepts(error) for limit, error in zip(widened, found, strict=True)):
+                        return widened, self._typical(draws)
+                if len(here) >= _MOST or (len(here) >= _LEAST and self._hopeless(found, widened, usual)):
+                    return widened, self._typical(here)
+                drawn = self._draw(truth)
+                known.append(drawn)
+                here.append(drawn)
+        return nothing
+
+    @staticmethod
+    def _hopeless(found: Sequence[Distance], widened: Sequence[Allowance], usual: Sequence[Allowance]) -> bool:
+        refused = [
+            limit.used(error)
+            for error, limit, own in zip(found, widened, usual, strict=True)
+            if not own.accepts(error)
+        ]
+        return max(refused) > _FAR
+
+    def explain(self, found: Distance, outputs: Sequence[torch.Tensor], truth: Sequence[torch.Tensor]) -> str:
+        """What makes an error of this size in one of the outputs, as far as that is known; else nothing.
+
+        Rounded operands only where they explain the outputs' values, too.
+        """
+        if not self._reference.precise or self._reference.protocol.agreement.math in NARROW:
+            return ""
+        with self._asking():
+            if self._cancelled(found, truth):
+                return (
+                    "cancellation: as a variance from the mean of squares less the squared mean errs, in float32, "
+                    "where the mean is large beside the deviation"
+                )
+            return self._rounded(found, outputs, truth)
+        return ""
+
+    def _rounded(self, found: Distance, outputs: Sequence[torch.Tensor], truth: Sequence[torch.Tensor]) -> str:
+        best, why = _EXPLAINED * found.rms, ""
+        for precision, name in _OPERANDS.items():
+            imitated = self._reference.imitate(precision)[0]
+            made = self._largest(distances(imitated, truth))
+            left = self._largest(distances(outputs, imitated))
+            if made / _ALIKE <= found.rms <= made * _ALIKE and left < best:
+                best, why = (
+                    left,
+                    f"rounding inputs and parameters to {name} makes nearly this error ({made:.2g})",
+                )
+        return why
+
+    def _cancelled(self, found: Distance, truth: Sequence[torch.Tensor]) -> bool:
+        one = self._largest(self._draw(truth, "one_pass"))
+        two = self._largest(self._draw(truth, "two_pass"))
+        return one > 4 * two and one / _SHORT_OF <= found.rms <= _ALIKE * 4 * one and found.rms > 4 * two
+
+    @staticmethod
+    def _largest(found: Sequence[Distance]) -> float:
+        return max(each.rms for each in found)
+
+    def _draw(self, truth: Sequence[torch.Tensor], variances: Variances = "usual") -> list[Distance]:
+        self.asked += 1
+        answer, normalised = self._reference.err(secrets.randbits(62), variances)
+        self._normalised |= normalised
+        return distances(answer, truth)
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Give back the memory that asking takes; where it does not suffice, nothing more is asked."""
+        reference = self._reference
+        try:
+            yield
+        except (ReferenceTooLarge, ReferenceRaised, torch.OutOfMemoryError) as error:
+            self._unknown = True
+            reason = str(error).splitlines()[0]
+            reference.notes.append(f"what honest float32 arithmetic makes of the inputs is not known: {reason}")
+        finally:
+            reference.forget_errors()
+            reference.forget_shortcuts()
+
+    def _widened(
+        self, draws: Sequence[Sequence[Distance]], usual: Sequence[Allowance], variant: str
+    ) -> list[Allowance]:
+        if len(draws) < _LEAST:
+            return list(usual)
+        agreement = self._reference.protocol.agreement
+        times = _NORMALISED if variant == "offgrid" and self._normalised else 1
+        return [
+            honest_allowance(agreement, [draw[output] for draw in draws], limit, times)
+            for output, limit in enumerate(usual)
+        ]
+
+    @staticmethod
+    def _typical(draws: Sequence[Sequence[Distance]]) -> list[float | None]:
+        return [
+            math.sqrt(sum(each.rms**2 for each in of_output) / len(draws)) for of_output in zip(*draws, strict=True)
+        ]

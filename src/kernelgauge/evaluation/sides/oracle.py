@@ -1,0 +1,182 @@
+"""The oracle as the parent sees it: a process that draws inputs and knows the right answers, and what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from kernelgauge.config import MathMode
+from kernelgauge.errors import ReferenceTooLarge
+from kernelgauge.evaluation.sides.prefork import Spares, await_device, kind_of
+from kernelgauge.evaluation.sides.problem_process import ask, reserved
+from kernelgauge.sandbox.process import WorkerProcess
+from kernelgauge.sandbox.zygote_client import Zygote, worker_device
+from kernelgauge.schema import Domain, Problem
+from kernelgauge.wire.messages import Claim, TensorSpec
+from kernelgauge.wire.regions import Region, create, size_of, tickets
+
+# Of the draws that shapes and domains are learnt from: they judge nothing.
+_FIRST_SEED = 1
+
+
+class OracleProcess:
+    """One problem in a process of its own; see `oracle.Oracle` for what it does there.
+
+    Args:
+        make_room: has others give back memory of the device; True if that was of any use.
+
+    Raises (from every method):
+        ProblemError: the problem's own code fails; `ReferenceTooLarge` where memory does not suffice.
+        MachineError: the process was killed from outside.
+    """
+
+    def __init__(self, zygote: Zygote, problem: Problem, device: str, spares: Spares, make_room: Callable[[], bool]):
+        self._zygote = zygote
+        self._spares = spares
+        self._problem = problem
+        self._device = device
+        self._make_room = make_room
+        self._process: WorkerProcess | None = None
+        self.inputs: Region
+        """Where it writes the inputs that it draws."""
+        self._truth: Region | None = None
+        self.truth_specs: list[TensorSpec] = []
+        """Shapes and dtypes of the right outputs."""
+        self._shortcut: Region | None = None
+        self.constructor: tuple[str, ...] = ()
+        """Names of the constructor's arguments."""
+        self.alike: dict[str, Domain] = {}
+        """Arguments of `forward` that two draws of its own have in common, with their domains."""
+        self._noisy: Region | None = None
+
+    def start(self, math: MathMode) -> Any:
+        """Import the problem there, and make room for its inputs; returns the constructor's arguments, encoded."""
+        process = self._process = self._spares.take(kind_of("oracle", self._device, sealed=False))
+        limits = self._zygote.settings.limits
+        reserved(self._problem, lambda: await_device(process, self._device, limits.load_seconds))
+        path = process.scratch / "problem.py"
+        path.write_text(self._problem.source)
+        described = self._tell(
+            "open",
+            "described",
+            path=str(path),
+            seed=_FIRST_SEED,
+            domains=dict(self._problem.domains),
+            device=worker_device(self._device),
+            math=math,
+            cap_gb=limits.gpu_memory_gb,
+        )
+        self.inputs = self._create(size_of([TensorSpec(**spec) for spec in described.data["inputs"]]))
+        self.constructor, self.alike = tuple(described.data["constructor"]), described.data["alike"]
+        return described.data["init"]
+
+    def construct(self, init: Any, seed: int, randomise: bool, precise: bool) -> None:
+        """Build the reference; with `precise` in float64."""
+        self._tell("construct", "constructed", init=init, seed=seed, randomise=randomise, precise=precise)
+
+    def attach_inputs(self) -> None:
+        """Give it the region of inputs."""
+        self._attach("inputs", self.inputs)
+
+    def learn_truth(self) -> None:
+        """Shapes of the right answers, from a first run."""
+        self.truth_specs = list(self._tell("expect", "done", seed=_FIRST_SEED).tensors)
+
+    def attach_truth(self) -> None:
+        """Make a region for right answers of these shapes, and give it to it."""
+        self._truth = self._create(size_of(self.truth_specs))
+        self._attach("truth", self._truth)
+
+    def draw(self, seed: int, variant: str) -> list[Any]:
+        """Draw the inputs of a call into `inputs`; returns its arguments as `Side.stage` takes them."""
+        arguments: list[Any] = self._tell("draw", "drawn", seed=seed, variant=variant).data["arguments"]
+        return arguments
+
+    def truth(self, seed: int, beside: Callable[[], object] | None = None) -> list[torch.Tensor]:
+        """The right outputs for the inputs drawn last; the next call of this overwrites them.
+
+        Args:
+            seed: of the call.
+            beside: what to do meanwhile.
+        """
+        assert self._truth is not None
+        self._tell("expect", "done", beside=beside, seed=seed)
+        return self._truth.tensors(self.truth_specs)
+
+    def imitate(self, seed: int, shortcut: str, specs: Sequence[TensorSpec]) -> tuple[list[torch.Tensor], bool]:
+        """The answer of somebody who cuts one corner, of these shapes, and whether that changed any parameter."""
+        if self._shortcut is None:
+            self._shortcut = self._create(size_of(specs))
+            self._attach("shortcut", self._shortcut)
+        claim = self._tell("imitate", "done", seed=seed, shortcut=shortcut)
+        return self._shortcut.tensors(specs), bool(claim.data["changed"])
+
+    def err(self, seed: int, noise: int, variances: str = "usual") -> tuple[list[torch.Tensor], bool]:
+        """What honest float32 arithmetic could answer, and if `offgrid` inputs were normalised; see `Oracle.err`."""
+        if self._noisy is None:
+            self._noisy = self._create(size_of(self.truth_specs))
+            self._attach("noisy", self._noisy)
+        claim = self._tell("err", "done", seed=seed, noise=noise, variances=variances)
+        return self._noisy.tensors(self.truth_specs), bool(claim.data["normalised"])
+
+    def forget_errors(self) -> None:
+        """Give back the memory that `err` has taken."""
+        if self._noisy is not None:
+            noisy, self._noisy = self._noisy, None
+            try:
+                self._tell("detach", "staged", name="noisy")
+            finally:
+                noisy.close()
+
+    def forget_shortcuts(self) -> None:
+        """Give back the memory that `imitate` has taken."""
+        if self._shortcut is not None:
+            self._tell("detach", "staged", name="shortcut")
+            self._shortcut.close()
+            self._shortcut = None
+
+    def state(self) -> bytes:
+        """The reference's parameters as `torch.save` writes them."""
+        assert self._process is not None
+        path = Path(self._process.scratch / "state.pt")
+        self._tell("save", "staged", path=str(path))
+        return path.read_bytes()
+
+    def rest(self) -> None:
+        """Stop it until it is asked again: its idle threads would otherwise spin beside a timed call."""
+        assert self._process is not None
+        self._process.freeze()
+
+    def end(self) -> None:
+        """Have the process end, without waiting for that."""
+        if self._process is not None:
+            self._process.kill()
+
+    def close(self) -> None:
+        """End the process and give the memory of all regions back."""
+        if self._process is not None:
+            self._process.close()
+        for region in (getattr(self, "inputs", None), self._truth, self._shortcut, self._noisy):
+            if region is not None:
+                region.close()
+
+    def _create(self, size: int) -> Region:
+        return reserved(self._problem, lambda: create(size, self._device))
+
+    def _attach(self, name: str, region: Region) -> None:
+        messages, descriptors = tickets([region])
+        self._tell("attach", "staged", name=name, regions=messages, descriptors=descriptors)
+
+    def _tell(self, do: str, answer: str, beside: Callable[[], object] | None = None, **fields: Any) -> Claim:
+        assert self._process is not None
+        self._process.thaw()
+        limit = self._zygote.settings.limits.load_seconds
+        try:
+            return ask(self._process, "oracle", self._problem, do, answer, limit, beside=beside, **fields)
+        except ReferenceTooLarge:
+            if not self._make_room():
+                raise
+            return ask(self._process, "oracle", self._problem, do, answer, limit, **fields)

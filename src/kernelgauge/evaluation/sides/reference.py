@@ -1,0 +1,339 @@
+"""The trusted side of one evaluation: inputs, expected outputs, and the reference in a worker of its own."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from kernelgauge.checks.numerics import Distance, distances
+from kernelgauge.config import PUBLIC_SEED, Protocol
+from kernelgauge.errors import MachineError, ProblemError, ReferenceTooLarge
+from kernelgauge.evaluation.failures import Failure, WorkerKilled
+from kernelgauge.evaluation.sides.honest_errors import HonestErrors
+from kernelgauge.evaluation.sides.oracle import OracleProcess
+from kernelgauge.evaluation.sides.prefork import Spares
+from kernelgauge.evaluation.sides.problem_process import ReferenceRaised, reserved
+from kernelgauge.evaluation.sides.side import Side, Source
+from kernelgauge.sandbox.zygote_client import Zygote
+from kernelgauge.schema import NotVaried, Outcome, Problem
+from kernelgauge.wire.math_modes import roundoff
+from kernelgauge.wire.messages import Claim, TensorSpec
+from kernelgauge.wire.regions import Region, lay_out, size_of
+from kernelgauge.worker.accumulating_operators import Variances
+
+# Above this, the float64 run computed something else (other random draws), not the same thing more exactly.
+_SAME_COMPUTATION = 1e-2
+_SAME_IN_ROUNDOFFS = 32
+# What any two right ways to compute the inputs could differ by.
+_LAST_PLACES = 4
+# Bytes of one call's inputs and outputs up to which the GPU has room for eager and the oracle at the same time.
+_SIDE_BY_SIDE = 2**31
+
+Answers = tuple[list[torch.Tensor], list[torch.Tensor]]
+"""What eager answers, and what is right; the same where eager itself stands in for the oracle."""
+
+
+class Seeds:
+    """Seeds for one evaluation: each drawn from the system's entropy, so that none says anything of another; or the
+    published ones, counted up from 42."""
+
+    def __init__(self, secret: bool):
+        self._secret = secret
+        self._count = 0
+
+    def next(self) -> int:
+        """The next seed."""
+        if self._secret:
+            return secrets.randbits(62)
+        self._count += 1
+        return PUBLIC_SEED + self._count - 1
+
+
+def in_domain(variant: str, answer: Sequence[torch.Tensor]) -> bool:
+    """Whether a problem has an answer for a variant of its inputs; its own need not even be finite."""
+    return variant == "own" or all(t.isfinite().all() for t in answer if t.is_floating_point())
+
+
+class Reference:
+    """A problem ready to judge against: draws inputs, knows the right outputs, runs the reference as a `Side`.
+
+    Raises (from `open` and every method):
+        ProblemError: the reference itself fails; a candidate cannot be judged against it.
+    """
+
+    def __init__(
+        self, zygote: Zygote, problem: Problem, protocol: Protocol, device: str, spares: Spares | None = None
+    ):
+        self._zygote = zygote
+        self._spares = spares or Spares(zygote)
+        self.problem = problem
+        self.protocol = protocol
+        self.device = device
+        self.input_seeds = Seeds(protocol.inputs.seeds == "secret")
+        self.weight_seed = Seeds(protocol.parameters.seed == "secret").next()
+        # Published weights replace whatever an initialiser drew.
+        self.randomise = protocol.parameters.initialisation == "randomised" and problem.sizes != "pretrained"
+        self.math = protocol.agreement.math
+        self.precise = protocol.agreement.rule == "oracle"
+        self.rounding_decides = False
+        """Whether inputs that differ by rounding have answers far apart: then nobody knows the right one."""
+        self.notes: list[str] = []
+        self.honest = HonestErrors(self)
+        self.init: Any = None
+        self.arguments: list[Any] = []
+        self.call_seed = 0
+        self.last_claim = Claim(event="done")
+        self.expected: list[TensorSpec] = []
+        self._unused: Answers | None = None
+        self._room_for_both = device != "cpu"  # on a CPU they would take turns at its cores
+        self._oracle = OracleProcess(zygote, problem, device, self._spares, self._make_room)
+        self.side = Side(zygote, Source(problem.source, "Model", "torch"), device, trusted=True, spares=self._spares)
+
+    def open(self, beside: Callable[[Reference], None] | None = None) -> None:
+        """Start oracle and reference worker, and learn shapes from a first draw.
+
+        Args:
+            beside: what else can be done as soon as the constructor's arguments are known, in a thread of its own.
+        """
+        self.side.start()
+        self.init = self._oracle.start(self.math)
+        # A large model takes seconds to construct: all three at once.
+        pool = ThreadPoolExecutor(2, thread_name_prefix="kernelgauge")
+        own = pool.submit(self._open_side)
+        other = pool.submit(beside, self) if beside else None
+        pool.shutdown(wait=False)  # whoever is interrupted here closes both sides, and so ends what is waited for
+        self._open_oracle()
+        own.result()
+        with self.blamed(self.side):
+            self._learn_outputs()
+        if other is not None:
+            other.result()
+
+    @property
+    def not_varied(self) -> NotVaried:
+        """Arguments that are the same in every call of an evaluation, once it is open."""
+        anew = any(variant != "own" for variant in self.protocol.inputs.variants)
+        forward = (name for name, domain in self._oracle.alike.items() if domain == "fixed" or not anew)
+        return NotVaried(constructor=self._oracle.constructor, forward=tuple(forward))
+
+    def _open_oracle(self) -> None:
+        self._construct_oracle()
+        self._oracle.attach_inputs()
+        if self.precise:
+            try:
+                self._oracle.learn_truth()
+            except ReferenceRaised as error:  # it cannot do float64
+                self._without_float64(f"no float64 oracle ({error})")
+            else:
+                self._oracle.attach_truth()
+
+    def _open_side(self) -> None:
+        with self.blamed(self.side):
+            self.side.open(self.init, self.weight_seed, self.randomise, self.math)
+
+    def _reference_failed(self, failure: Failure) -> ProblemError:
+        kind = ReferenceTooLarge if failure.outcome is Outcome.OUT_OF_MEMORY else ProblemError
+        return kind(f"problem {self.problem.key}: the reference fails: {failure.reason}")
+
+    def _construct_oracle(self) -> None:
+        self._oracle.construct(self.init, self.weight_seed, self.randomise, self.precise)
+
+    def _without_float64(self, why: str) -> None:
+        self.notes.append(f"{why}: eager in working precision stands in")
+        self.precise = False
+        self._construct_oracle()
+
+    def _learn_outputs(self) -> None:
+        """One call of the reference without an output region: shapes and dtypes in the working precision."""
+        reserved(self.problem, lambda: self.side.attach_inputs(self.master.size))
+        self.draw("own")
+        self.side.stage(self.arguments, self.master, self.call_seed)
+        claim = self.side.call().claim
+        if not claim.tensors:
+            raise ProblemError(
+                f"problem {self.problem.key}: forward returns no tensor, so there is nothing to compare"
+            )
+        shapes = [(spec.shape, spec.dtype) for spec in claim.tensors]
+        self.expected = lay_out(shapes)
+        reserved(self.problem, lambda: self.side.attach_outputs(self.expected))
+        if self.precise:
+            self._hold_against_float64()
+
+    def _hold_against_float64(self) -> None:
+        """Answer the inputs just drawn in both precisions; where they are far apart, eager is to stand in."""
+        outputs, truth = self._answers("own")
+        same = max(_SAME_COMPUTATION, _SAME_IN_ROUNDOFFS * roundoff(self.math))
+        if not any(found.rms > same for found in distances(outputs, truth)):
+            self._unused = outputs, truth
+            return
+        self.rounding_decides = self._moved_by_rounding(outputs) > same
+        drew = "the float64 run draws other random numbers"
+        self._without_float64("rounding decides the answer" if self.rounding_decides else drew)
+
+    def _moved_by_rounding(self, before: list[torch.Tensor]) -> float:
+        """How far eager's own answer moves, relative to its scale, where each input is changed in its last places."""
+        before = [tensor.clone() for tensor in before]
+        for tensor in self.given():
+            if tensor.is_floating_point():
+                most = _LAST_PLACES * torch.finfo(tensor.dtype).eps
+                tensor.mul_(torch.empty_like(tensor).uniform_(1 - most, 1 + most))
+        return max(found.rms for found in distances(self.answer(), before))
+
+    def draw(self, variant: str) -> None:
+        """Draw the inputs of the next call into `master`."""
+        self._unused = None
+        self.arguments = self._oracle.draw(self.input_seeds.next(), variant)
+        self.call_seed = self.input_seeds.next() if self.protocol.inputs.seeds == "secret" else PUBLIC_SEED
+
+    def recall(self, inputs: torch.Tensor, seed: int) -> None:
+        """Put back the inputs of an earlier call with the same arguments: what `draw` left in `master`, its seed."""
+        self.master.bytes.copy_(inputs)
+        self.call_seed = seed
+
+    def answers(self, variant: str) -> Answers:
+        """Draw inputs, and answer them in working precision and in float64; see `answer` and `truth`.
+
+        The first that are the problem's own have been drawn when it was opened, and nobody has seen them. Where a
+        variant leaves the problem's domain, eager's answer stands for both.
+        """
+        if variant == "own" and self._unused is not None:
+            answers, self._unused = self._unused, None
+            return answers
+        self.draw(variant)
+        return self._answers(variant)
+
+    def _answers(self, variant: str) -> Answers:
+        if self.precise and self._room_for_both and self.bytes_per_call <= _SIDE_BY_SIDE:
+            return self._answers_side_by_side(variant)
+        answer = self.answer()
+        return answer, self.truth() if self.precise and in_domain(variant, answer) else answer
+
+    def _answers_side_by_side(self, variant: str) -> Answers:
+        own: list[torch.Tensor] = []
+        try:
+            truth = self.truth(beside=lambda: own.extend(self.answer()))
+        except ReferenceRaised:
+            if not own or in_domain(variant, own):
+                raise
+            return own, own
+        self._room_for_both = bool(own)
+        return own or self.answer(), truth  # what had no room beside the other may have it now
+
+    def truth(self, beside: Callable[[], object] | None = None) -> list[torch.Tensor]:
+        """The right outputs for the inputs just drawn, in float64; the next call of this overwrites them.
+
+        Args:
+            beside: what to do meanwhile.
+        """
+        return self._oracle.truth(self.call_seed, beside)
+
+    def answer(self) -> list[torch.Tensor]:
+        """What eager PyTorch answers in the working precision, from the reference's own worker.
+
+        As with `truth`, `imitate` and `given`, these are views of a region: the next call overwrites them.
+        """
+        with self.blamed(self.side):
+            self.side.stage(self.arguments, self.master, self.call_seed)
+            self.last_claim = self.side.call().claim
+        return self.side.staging.snapshot()
+
+    @contextmanager
+    def blamed(self, side: Side) -> Iterator[None]:
+        """While open, what goes wrong on the reference's own side is the problem's fault, not a candidate's."""
+        try:
+            yield
+        except Failure as failure:
+            if side is self.side:
+                raise self._reference_failed(failure) from failure
+            raise
+        except WorkerKilled as killed:
+            if side is self.side:
+                raise MachineError(f"the reference's worker: {killed}") from killed
+            raise
+
+    def imitate(self, shortcut: str) -> tuple[list[torch.Tensor], bool]:
+        """The answer of somebody who cuts one corner, for the inputs just drawn; see `Oracle.imitate`.
+
+        Also whether that changed any parameter.
+        """
+        specs = self._oracle.truth_specs if self.precise else self.expected
+        return self._oracle.imitate(self.call_seed, shortcut, specs)
+
+    def err(self, noise: int, variances: Variances = "usual") -> tuple[list[torch.Tensor], bool]:
+        """What honest float32 arithmetic could answer for the inputs just drawn; see `Oracle.err`."""
+        return self._oracle.err(self.call_seed, noise, variances)
+
+    def forget_errors(self) -> None:
+        """Give back the memory that `err` has taken."""
+        self._oracle.forget_errors()
+
+    def forget_shortcuts(self) -> None:
+        """Give back the memory that `imitate` has taken."""
+        self._oracle.forget_shortcuts()
+
+    def inputs_kept_by(self, candidate: Side) -> bool:
+        """Whether a candidate has left its inputs as they were, or the reference itself has not."""
+        return candidate.staging.inputs_equal(self.master) or not self.side.staging.inputs_equal(self.master)
+
+    @property
+    def bytes_per_call(self) -> int:
+        """Bytes of the inputs and outputs of one call."""
+        return size_of(self.expected) + self.master.size
+
+    @property
+    def master(self) -> Region:
+        """Where the inputs drawn last are; no side can reach it."""
+        return self._oracle.inputs
+
+    def given(self) -> list[torch.Tensor]:
+        """The tensors among the inputs just drawn."""
+        specs = [TensorSpec(**argument["tensor"]) for argument in self.arguments if "tensor" in argument]
+        return self.master.tensors(specs)
+
+    def eager_distances(self, answer: list[torch.Tensor], truth: list[torch.Tensor]) -> list[Distance]:
+        """Eager's own error per output; zero where eager itself stands in for the oracle."""
+        return distances(answer, truth) if self.precise else [Distance(0.0, 0.0) for _ in answer]
+
+    def state(self) -> bytes:
+        """The reference's parameters as `torch.save` writes them, for candidates that construct in another order."""
+        return self._oracle.state()
+
+    def rest(self) -> None:
+        """Stop the oracle until it is asked again."""
+        self._oracle.rest()
+
+    def _make_room(self) -> bool:
+        """Have the reference's own worker give back what memory it keeps; False if it has run nothing yet."""
+        if self.side.staging.inputs is None:
+            return False
+        with self.blamed(self.side):
+            self.side.trim()
+        return True
+
+    def end(self) -> None:
+        """Have both processes end, without waiting: with a GPU open, each takes a tenth of a second."""
+        self.side.end()
+        self._oracle.end()
+
+    def close(self) -> None:
+        """End both processes and give their memory back."""
+        self._unused = None
+        self.end()
+        self.side.close()
+        self._oracle.close()
+
+    def __enter__(self) -> Reference:
+        try:
+            self.open()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

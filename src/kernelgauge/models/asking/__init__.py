@@ -1,0 +1,1 @@
+"""A language model is asked: solver, agent, tools."""

@@ -1,0 +1,1 @@
+"""What asking costs, and when it is enough."""

@@ -1,0 +1,1 @@
+"""Contestants that Inspect can ask like a model."""

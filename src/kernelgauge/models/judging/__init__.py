@@ -1,0 +1,1 @@
+"""An answer of a language model is judged and scored."""

@@ -1,0 +1,1 @@
+"""Logs of Inspect, read as runs."""

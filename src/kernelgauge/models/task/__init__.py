@@ -1,0 +1,1 @@
+"""The task of Inspect, its parameters, and what Inspect finds."""

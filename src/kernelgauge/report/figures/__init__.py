@@ -1,0 +1,1 @@
+"""The figures of runs, without their looks."""

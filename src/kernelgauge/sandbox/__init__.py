@@ -1,0 +1,1 @@
+"""A process for a stranger's program: isolation layers, limits, start, freeze, kill."""

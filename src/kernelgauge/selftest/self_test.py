@@ -1,0 +1,224 @@
+"""Does this installation see through what it must? Every shipped specimen through the real evaluator.
+
+Those whose time says nothing come first, then those that are timed; each as in a run, on all devices. Honest ones
+stand evenly between the others, so that harm one has done (a dead zygote, a full folder, a lost GPU) shows in the
+next honest verdict.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from kernelgauge.backends.registry import backend_named
+from kernelgauge.config import Limits, Protocol, load_protocol
+from kernelgauge.evaluation.job import Job
+from kernelgauge.execution.local import LocalExecutor, Task
+from kernelgauge.schema import Candidate, Evaluation, Outcome, Record
+from kernelgauge.selftest.specimens import Specimen, specimens
+from kernelgauge.session.session import Session
+
+LIMITS = Limits(load_seconds=20, call_seconds=12, first_call_seconds=40, memory_gb=1.5, disk_gb=1.0)
+"""Some specimens never answer, and some take all memory: they are waited for that long."""
+
+# Other users of the machine may spoil one timing, not three.
+_TIMINGS = 3
+# One pair of processes and few samples: what is asked is whether a time can be forged, not how long it is.
+_QUICK = {"processes": 1, "warmups": 3, "min_samples": 10, "max_samples": 12}
+
+Verdict = Literal["as due", "deviates", "skipped", "error"]
+
+
+class Finding(Record):
+    """What one specimen got, and whether that was due."""
+
+    kind: str
+    name: str
+    threat: str
+    """The class of the threat model that it belongs to."""
+    due: str
+    got: str = ""
+    verdict: Verdict
+    why: str = ""
+    """Why it deviates, was skipped, or could not be judged."""
+    reason: str = ""
+    """The reason on its record."""
+    speedup: float | None = None
+    open: str = ""
+    """Why the evaluator cannot refuse it yet."""
+    seconds: float = 0.0
+    log: str = ""
+    spoilt: bool = False
+    """Whether only its time deviates, as other users of the machine may have it."""
+
+    @property
+    def path(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+
+def chosen(only: str | None) -> list[Specimen]:
+    """All specimens, or those of one class, area, kind or name."""
+    found = specimens()
+    if only is None:
+        return found
+    return [s for s in found if only in (s.name, s.kind, f"{s.kind}/{s.name}", s.area, s.header.get("class"))]
+
+
+def selftest(
+    session: Session,
+    found: Sequence[Specimen],
+    device: str,
+    jobs: int = 1,
+    done: Callable[[Finding], None] = lambda finding: None,
+) -> list[Finding]:
+    """Judge these specimens on a device and say of each whether it got what is due; in the order given.
+
+    Args:
+        session: one with `LIMITS`.
+        device: `cuda` stands for all visible GPUs, which share the work.
+        jobs: how many are built, and on a CPU checked, at once.
+        done: is told each finding as it is final.
+    """
+    findings: dict[str, Finding] = {}
+
+    def final(finding: Finding) -> None:
+        findings[finding.path] = finding
+        done(finding)
+
+    for timed in (False, True):
+        waiting = []
+        for specimen in found:
+            if (specimen.least_ms is not None) is not timed:
+                continue
+            if reason := _missing(specimen, device):
+                final(_finding(specimen, device, "skipped", why=reason))
+            else:
+                waiting.append(specimen)
+        with closing(session.executor(device, jobs, timed)) as executor:
+            for left in reversed(range(_TIMINGS)):
+                spoilt = []
+                for specimen, finding in _judged(session, executor, _mixed(waiting), device):
+                    if finding.spoilt and left:
+                        spoilt.append(specimen)
+                    else:
+                        final(finding)
+                waiting = spoilt
+    return [findings[f"{specimen.kind}/{specimen.name}"] for specimen in found]
+
+
+def _judged(
+    session: Session, executor: LocalExecutor, waiting: Sequence[Specimen], device: str
+) -> Iterator[tuple[Specimen, Finding]]:
+    """What comes of each, as it is known."""
+
+    def started(specimen: Specimen, on: str) -> Job:
+        problem = specimen.problem_on(device)
+        candidate = Candidate(problem=problem.key, source=specimen.source, backend=specimen.backend)
+        rules = quick(load_protocol(specimen.protocol)).under(rules=specimen.rules)
+        return session.job(problem, candidate, rules, on)
+
+    tasks = [Task(each.name, number, partial(started, each)) for number, each in enumerate(waiting)]
+    if not tasks:
+        return
+    for ended in executor.run(tasks):
+        specimen, result = waiting[ended.task.sample], ended.result
+        if isinstance(result, Job):
+            record = result.record()
+            why = _deviation(specimen, record, device)
+            yield specimen, _finding(specimen, device, "deviates" if why else "as due", record, why)
+        else:
+            why = f"{type(result).__name__}: {result}"
+            yield specimen, _finding(specimen, device, "error", why=why)
+
+
+def left_behind(session: Session) -> list[Path]:
+    """What is in the scratch folders of a session while no worker runs: nothing may be."""
+    session.supervisor.close()  # workers started ahead
+    return list((session.settings.cache / "scratch").glob("*/*"))
+
+
+def quick(protocol: Protocol) -> Protocol:
+    """The same rules with few samples from one pair of processes."""
+    rules = protocol.model_dump()
+    rules["timing"] |= _QUICK
+    rules["gpu_timing"] |= _QUICK
+    return Protocol.model_validate(rules)
+
+
+def _mixed(some: Sequence[Specimen]) -> list[Specimen]:
+    """Those that are waited for until their limit first, beside others; then honest ones evenly among the rest."""
+    slow = [each for each in some if each.outcome is Outcome.TIMED_OUT]
+    honest = [each for each in some if each.kind == "honest" and each not in slow]
+    rest = [each for each in some if each not in honest and each not in slow]
+    every = len(rest) / max(len(honest), 1)
+    placed = [(every * (index + 1), each) for index, each in enumerate(honest)]
+    placed += [(float(index), each) for index, each in enumerate(rest)]
+    return [*slow, *(each for _, each in sorted(placed, key=lambda pair: pair[0]))]
+
+
+def _missing(specimen: Specimen, device: str) -> str:
+    """Why a specimen says nothing on this device; empty if it does."""
+    needs = specimen.header.get("needs")
+    if needs in ("cpu", "cuda"):
+        return "" if needs == device else f"needs {needs}"
+    if needs and importlib.util.find_spec(needs) is None:
+        return f"needs the module {needs}"
+    backend = backend_named(specimen.backend)
+    return backend.elsewhere(device) or backend.missing(device) or ""
+
+
+def _mistimed(specimen: Specimen, record: Evaluation) -> str:
+    """What is wrong with the time of a specimen; empty if it is honest or there is none."""
+    timing, least = record.timing, specimen.least_ms
+    if timing is None or least is None:
+        return ""
+    if timing.speedup > specimen.forged_speedup and record.standing == "faster":
+        return f"its time was forged: {timing.speedup:.3g} times faster than the same work"
+    typical = statistics.median(timing.candidate_samples_ms)
+    if typical < least:
+        return f"its time was forged: {typical:.3g} ms where no call takes less than {least:g} ms"
+    return ""
+
+
+def _deviation(specimen: Specimen, record: Evaluation, device: str) -> str:
+    """How a verdict differs from what is due; empty if it does not."""
+    due = specimen.due(device)
+    if record.outcome is not due[0] or (due != (Outcome.REJECTED, None) and record.rule != due[1]):
+        return f"{_words(record.outcome, record.rule)} where {_words(*due)} is due"
+    says = specimen.header.get("says", "")
+    if says not in record.reason:
+        return f"the reason does not say {says!r}"
+    if specimen.least_ms is not None and record.passed and record.timing is None:
+        return "was not timed"
+    if record.counts == (specimen.header.get("counts") == "no"):
+        return "its record counts" if record.counts else f"its record is left out: {record.trivial} would pass too"
+    return _mistimed(specimen, record)
+
+
+def _words(outcome: Outcome, rule: str | None) -> str:
+    return f"{outcome.value} {rule}" if rule else outcome.value
+
+
+def _finding(
+    specimen: Specimen, device: str, verdict: Verdict, record: Evaluation | None = None, why: str = ""
+) -> Finding:
+    return Finding(
+        kind=specimen.kind,
+        name=specimen.name,
+        threat=specimen.header.get("class", ""),
+        due=_words(*specimen.due(device)),
+        got=_words(record.outcome, record.rule) if record else "",
+        verdict=verdict,
+        why=why,
+        reason=record.reason if record else "",
+        speedup=record.speedup if record else None,
+        open=specimen.header.get("open", ""),
+        seconds=round(sum(record.seconds.values()), 2) if record else 0.0,
+        log=record.log if record else "",
+        spoilt=bool(why and record and why == _mistimed(specimen, record)),
+    )

@@ -1,0 +1,267 @@
+"""The wiring: settings, zygote, build cache, supervisor and executor put together, and the one-call API."""
+
+from __future__ import annotations
+
+import atexit
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from kernelgauge.backends.registry import backend_named, detect
+from kernelgauge.config import Limits, MathMode, Protocol, load_protocol, load_settings
+from kernelgauge.errors import (
+    BackendMissing,
+    CandidateError,
+    StoreError,
+)
+from kernelgauge.evaluation.correctness.screening import Weighed, weigh
+from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.profiling import Profiler
+from kernelgauge.evaluation.resources import description
+from kernelgauge.execution.assembly import assembled
+from kernelgauge.execution.judge_process import JudgeProcess
+from kernelgauge.execution.lease import Leases
+from kernelgauge.execution.local import LocalExecutor, devices_of
+from kernelgauge.execution.queue import EvaluationQueue, Load
+from kernelgauge.hardware import peaks
+from kernelgauge.hardware.environment import environment, require_device
+from kernelgauge.problems.loader import load_problem, sizes_within
+from kernelgauge.sandbox.zygote_client import worker_device
+from kernelgauge.schema import (
+    LARGEST_CANDIDATE_MB,
+    Candidate,
+    Evaluation,
+    NoCandidate,
+    Peaks,
+    Problem,
+    Profile,
+    RuleSetName,
+    Sizes,
+    Work,
+)
+from kernelgauge.store.baselines import Baselines
+from kernelgauge.timing.baselines import compared
+
+
+class Session:
+    """Everything needed to evaluate candidates on this machine; close it to end its processes.
+
+    Args:
+        threads: CPU threads per worker; default all cores this process may use.
+        limits: what a worker may use before it is stopped.
+        builds: folder of the build cache; default below that of this installation.
+    """
+
+    def __init__(self, threads: int | None = None, limits: Limits | None = None, builds: Path | None = None):
+        self.settings = load_settings(threads, limits, builds)
+        self.environment = environment(self.settings.threads)
+        self.supervisor = assembled(self.settings)
+        self._zygote, self.bounds = self.supervisor.zygote, self.supervisor.bounds
+        self.memory = self.supervisor.memory
+        self.leases = Leases(self.settings.cache / "locks")
+        self.baselines = Baselines(self.settings.cache / "baselines")
+
+    def job(self, problem: Problem, candidate: Candidate, protocol: Protocol, device: str) -> Job:
+        """An evaluation about to start.
+
+        Raises:
+            BackendMissing: the candidate's backend cannot run on this device here.
+        """
+        _check_backend(problem, candidate.backend, device)
+        return Job(problem, candidate, protocol, device, self.environment)
+
+    def evaluate(
+        self,
+        problem: Problem | str | Path,
+        source: str,
+        *,
+        backend: str | None = None,
+        sizes: Sizes = "full",
+        protocol: str | Protocol = "strict",
+        device: str = "cpu",
+        timed: bool = True,
+        rules: RuleSetName | None = None,
+    ) -> Evaluation:
+        """Judge one candidate; never raises for anything the candidate does wrong.
+
+        Args:
+            problem: a problem, its name in the suite (`"1/23"`), or the path of a reference file.
+            source: text that defines `ModelNew`.
+            backend: kernel language; default: recognised from the text.
+            timed: whether to time a candidate that passed; without, the record has no speedup.
+            rules: what counts as a kernel; default: what the protocol says.
+
+        Raises:
+            UsageError: unknown or malformed problem, unknown protocol, a source that is not text or too large, or
+                the backend cannot run here.
+            MachineError: the machine failed twice.
+        """
+        if not isinstance(problem, Problem):
+            problem = load_problem(problem, sizes=sizes)
+        judged = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
+        judged = judged.under(rules=rules) if rules else judged
+        job = self.job(problem, _candidate(problem, source, backend), judged, device)
+        self.memory.check(problem, judged, device, self.environment)
+        with self.leases.shared(device) if device == "cpu" else nullcontext():
+            self.supervisor.prepare(job)
+        if timed or device != "cpu":
+            with self.leases.exclusive(device):
+                self.supervisor.judge(job, timed)
+        return self.recorded(job)
+
+    def profile(
+        self,
+        problem: Problem | str | Path,
+        source: str | None = None,
+        *,
+        backend: str | None = None,
+        sizes: Sizes = "full",
+        device: str = "cpu",
+        math: MathMode = "ieee",
+        counters: bool = True,
+        sealed: bool = True,
+    ) -> Profile:
+        """Where the time of a candidate's forward goes, or without `source` the reference's.
+
+        Args:
+            math: the arithmetic both are told to compute in.
+            counters: whether to read the GPU's hardware counters too, where ncu is.
+            sealed: whether the candidate stays in its seal under ncu. Without it only a source that is trusted.
+
+        Raises:
+            UsageError, MachineError: as `evaluate`; what the candidate does wrong is in the record.
+        """
+        if not isinstance(problem, Problem):
+            problem = load_problem(problem, sizes=sizes)
+        candidate = None if source is None else _candidate(problem, source, backend)
+        _check_backend(problem, candidate.backend if candidate else "torch", device)
+        profiler = Profiler(self._zygote, self.supervisor.build, device, self.environment, counters, sealed, math)
+        with self.leases.exclusive(device), self.memory.capped(device):
+            started = time.monotonic()
+            found = profiler.profile(problem, candidate)
+            return found.model_copy(update={"seconds": time.monotonic() - started})
+
+    def describe(self, problem: Problem) -> dict[str, Any]:
+        """Names, shapes, FLOPs and bytes of a problem, without its memory. Raises ProblemError if its code fails."""
+        return description.described(self._zygote, problem, preload=description.DESCRIBED_WITH)
+
+    def work(self, problem: Problem, math: MathMode = "ieee") -> Work | None:
+        """FLOPs and bytes of one call at the least, kept on disk; None where they cannot be told without its memory.
+
+        Raises ProblemError if its code fails.
+        """
+        return self.bounds.work(problem, math, self.environment)
+
+    def measure(self, device: str) -> Peaks:
+        """Measure what a device can do, alone on it, and keep that for the bounds of all evaluations from now on.
+
+        Raises:
+            DeviceMissing: it is not here.
+            MachineError: it cannot be measured.
+        """
+        require_device(device)
+        with self.leases.exclusive(device):
+            return peaks.measure(self.settings.cache, self.environment, device)
+
+    def try_out(self, problem: Problem) -> dict[str, Any]:
+        """What one forward of a problem gives on the CPU. Raises ProblemError if its code fails."""
+        return description.ran(self._zygote, problem)
+
+    def weigh(
+        self, problem: Problem, protocol: Protocol, parameters: Sequence[str], draws: tuple[int, int] = (1, 1)
+    ) -> Weighed:
+        """Answers without the work, and cut corners, that a protocol would accept, on the CPU; see `admission.weigh`.
+
+        Raises:
+            ProblemError: the reference itself fails.
+        """
+        return weigh(self._zygote, problem, protocol, "cpu", parameters, draws)
+
+    def queue(
+        self, device: str, jobs: int, places: int, *, timed: bool = True, changed: Callable[[Load], None]
+    ) -> EvaluationQueue:
+        """A queue for candidates that come one by one; see `EvaluationQueue`. Close it before the session."""
+        return EvaluationQueue(self.executor(device, jobs, timed), places, changed)
+
+    def executor(self, device: str, jobs: int, timed: bool = True) -> LocalExecutor:
+        """For all devices of that name. A CPU needs no process that judges: it does nothing else meanwhile."""
+        judge = None if device == "cpu" else partial(JudgeProcess, self.settings)
+        return LocalExecutor(self.supervisor, self.leases, devices_of(device), jobs, timed, judge)
+
+    def recorded(self, job: Job) -> Evaluation:
+        """The job's record, with its speedups over the baselines measured on this machine."""
+        record = job.record()
+        try:
+            return compared(record, self.baselines.of(record.problem_digest))
+        except StoreError as error:  # a verdict of minutes must not be lost to it
+            return record.model_copy(update={"notes": (*record.notes, f"not compared with baselines: {error}")})
+
+    def counted(self, skip: NoCandidate, sizes: Sizes, device: str, protocol: Protocol) -> NoCandidate:
+        """With what is known of the problem: a weak one does not count for those without an answer either.
+
+        Where that must be learnt first, it waits until nobody is timed on the device, and takes seconds.
+        """
+        problem = load_problem(skip.problem, sizes=sizes_within(skip.problem, sizes))
+        trivial = self.supervisor.trivial_known(problem, protocol, device, self.environment)
+        if trivial is None:
+            (where, *_) = devices_of(device)
+            lease = self.leases.shared if device == "cpu" else self.leases.exclusive
+            with lease(where):
+                trivial = self.supervisor.trivial(problem, protocol, where, self.environment)
+        return skip.model_copy(update={"counts": not trivial or protocol.score.weak_problems == "counted"})
+
+    def close(self) -> None:
+        """End the zygote and every process forked from it."""
+        self.supervisor.close()
+        self._zygote.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _candidate(problem: Problem, source: str, backend: str | None) -> Candidate:
+    """A source as a candidate; raises CandidateError if it is not text or too large."""
+    try:
+        size = len(source.encode())
+    except UnicodeEncodeError as error:
+        raise CandidateError(f"problem {problem.key}: the candidate is not text: {error}") from error
+    if size > LARGEST_CANDIDATE_MB << 20:
+        raise CandidateError(f"problem {problem.key}: the candidate is larger than {LARGEST_CANDIDATE_MB} MB")
+    return Candidate(problem=problem.key, source=source, backend=backend or detect(source))
+
+
+def _check_backend(problem: Problem, backend: str, device: str) -> None:
+    reason = backend_named(backend).missing(worker_device(device))
+    if reason is not None:
+        raise BackendMissing(f"problem {problem.key}: {reason}")
+
+
+@cache
+def default_session() -> Session:
+    """The session behind `kg.evaluate`, made on first use and closed when the interpreter ends."""
+    session = Session()
+    atexit.register(session.close)
+    return session
+
+
+def evaluate(
+    problem: Problem | str | Path,
+    source: str,
+    *,
+    backend: str | None = None,
+    sizes: Sizes = "full",
+    protocol: str | Protocol = "strict",
+    device: str = "cpu",
+    timed: bool = True,
+    rules: RuleSetName | None = None,
+) -> Evaluation:
+    """Judge one candidate in the default session; see `Session.evaluate`."""
+    return default_session().evaluate(
+        problem, source, backend=backend, sizes=sizes, protocol=protocol, device=device, timed=timed, rules=rules
+    )

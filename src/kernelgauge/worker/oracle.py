@@ -1,0 +1,278 @@
+"""The oracle: a trusted process that runs the problem's own code and never sees a candidate.
+
+It draws inputs from secret seeds, computes the expected outputs (in float64 where the protocol asks for it), and
+writes both into regions that only the parent can read. Keeping it out of the parent means that a reference that
+crashes, hangs or eats memory costs one process and a clear message.
+"""
+
+from __future__ import annotations
+
+import inspect
+import socket
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from kernelgauge.backends.loading import import_file
+from kernelgauge.checks.inputs import classify, rounded, unchanged, vary
+from kernelgauge.config import MathMode
+from kernelgauge.schema import GB
+from kernelgauge.wire.arguments import decode, encode
+from kernelgauge.wire.initialisers import randomised
+from kernelgauge.wire.math_modes import cast, set_flags
+from kernelgauge.wire.messages import TensorSpec, receive, send
+from kernelgauge.wire.outputs import flatten
+from kernelgauge.wire.regions import Region, dtype_name, lay_out, opened
+from kernelgauge.worker.accumulating_operators import Variances
+from kernelgauge.worker.candidate import failure, warm_up
+from kernelgauge.worker.rounding_noise import RoundingNoise
+
+Specs = list[dict[str, Any]]
+
+# Of the device's memory: giving back and asking again costs a millisecond or more per gigabyte.
+_KEPT = 1 / 64
+
+
+def _names_of(function: Any, count: int, skip: int = 0) -> list[str]:
+    """What a function calls its first arguments after those that are skipped; a number where one has no name."""
+    try:
+        names = list(inspect.signature(function).parameters.values())[skip:]
+    except (TypeError, ValueError):  # written in C
+        names = []
+    known = [each.name for each in names if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    return [known[i] if i < len(known) else f"argument {i + 1}" for i in range(count)]
+
+
+def _as_specs(tensors: list[torch.Tensor]) -> Specs:
+    laid_out = lay_out([(tuple(tensor.shape), dtype_name(tensor.dtype)) for tensor in tensors])
+    return [spec.model_dump() for spec in laid_out]
+
+
+class Oracle:
+    """One problem, constructed once: its draws and its expected outputs."""
+
+    def __init__(self) -> None:
+        self.module: ModuleType | None = None
+        self.model: Any = None
+        self.precise = False
+        self.arguments: list[Any] = []
+        self.variant = "own"
+        self.domains: list[str] = []
+        self.device = torch.device("cpu")
+        self.math: MathMode = "torch"
+        self.regions: dict[str, Region] = {}
+        self._built: tuple[Any, int, bool] = (None, 0, False)
+        self._plain: list[Any] = []
+        self._keep = 0
+
+    def warm(self, device: str) -> dict[str, Any]:
+        """Start the device before there is anything to do on it."""
+        warm_up(device)
+        return {"event": "staged"}
+
+    def open(
+        self, path: str, seed: int, domains: dict[str, str], device: str, math: MathMode, cap_gb: float | None
+    ) -> dict[str, Any]:
+        """Import the problem, read its constructor arguments and the shape of its inputs.
+
+        Inputs are drawn, and expected outputs computed, on `device`: a published size takes minutes on a CPU.
+        """
+        self.device = torch.device(device)
+        if self.device.type == "cuda":
+            total = torch.cuda.get_device_properties(self.device).total_memory
+            self._keep = int(_KEPT * min(total, total if cap_gb is None else cap_gb * GB))
+        self.math = math
+        set_flags(math)
+        self.module = import_file(Path(path), "problem")
+        init = list(self.module.get_init_inputs())
+        first, second = self._drawn(seed), self._drawn(seed + 1)
+        names = _names_of(self.module.Model.forward, len(first), skip=1)
+        self.domains = [
+            domains.get(name, "") or classify(*draws) for name, *draws in zip(names, first, second, strict=True)
+        ]
+        self.arguments = first
+        tensors = [a for a in first if isinstance(a, torch.Tensor)]
+        described = {
+            "init": encode(init),
+            "inputs": _as_specs(tensors),
+            "constructor": _names_of(self.module.Model, len(init)),
+            "alike": {
+                name: domain
+                for name, domain, *draws in zip(names, self.domains, first, second, strict=True)
+                if unchanged(*draws)
+            },
+        }
+        return {"event": "described", "data": described}
+
+    def _drawn(self, seed: int) -> list[Any]:
+        assert self.module is not None
+        torch.manual_seed(seed)
+        with self.device:
+            return [cast(value, self.math) for value in self.module.get_inputs()]
+
+    def construct(self, init: Any, seed: int, randomise: bool, precise: bool) -> dict[str, Any]:
+        """Build the reference; with `precise` in float64."""
+        self._built, self._plain = (init, seed, randomise), []
+        self.precise = precise
+        model = cast(self._construct(init, seed, randomise), self.math).to(self.device)
+        self.model = model.double() if precise else model
+        return {"event": "constructed"}
+
+    def save(self, path: str) -> dict[str, Any]:
+        """Store the reference's parameters as it was constructed with, before any cast."""
+        torch.save(self._construct(*self._built).state_dict(), path)
+        return {"event": "staged"}
+
+    def _construct(self, init: Any, seed: int, randomise: bool) -> Any:
+        assert self.module is not None
+        torch.manual_seed(seed)
+        with torch.no_grad(), randomised() if randomise else nullcontext():
+            return self.module.Model(*decode(init))
+
+    def attach(
+        self, name: str, regions: list[dict[str, Any]], descriptors: list[int] | None = None
+    ) -> dict[str, Any]:
+        """Open a region: `inputs`, `truth` (expected outputs), `shortcut` (what `imitate` computes) or `noisy` (what
+        `err` does)."""
+        (self.regions[name],) = opened(regions, descriptors or [], str(self.device))
+        return {"event": "staged"}
+
+    def detach(self, name: str) -> dict[str, Any]:
+        """Close a region, so that its memory can be given back."""
+        self.regions.pop(name).close()
+        return {"event": "staged"}
+
+    def draw(self, seed: int, variant: str) -> dict[str, Any]:
+        """Draw the arguments of one call and write the tensors into the first region."""
+        self.variant = variant
+        specs = self._place(self._drawn(seed), variant)
+        self._let_go()
+        remaining = iter(specs)
+        described = [
+            {"tensor": next(remaining)} if isinstance(a, torch.Tensor) else {"value": encode(a)}
+            for a in self.arguments
+        ]
+        return {"event": "drawn", "data": {"arguments": described}}
+
+    def _place(self, drawn: list[Any], variant: str) -> Specs:
+        """Vary what was drawn, write it into the region, and keep views of that: copies would take gigabytes."""
+        varied = [vary(value, variant, domain) for value, domain in zip(drawn, self.domains, strict=True)]
+        specs = _as_specs([value for value in varied if isinstance(value, torch.Tensor)])
+        places = iter(self.regions["inputs"].tensors([TensorSpec(**spec) for spec in specs]))
+        self.arguments = [next(places).copy_(value) if isinstance(value, torch.Tensor) else value for value in varied]
+        return specs
+
+    def expect(self, seed: int) -> dict[str, Any]:
+        """Run the reference on the arguments just drawn; outputs go into the region `truth` where it is attached."""
+        return self._write("truth", self._forward(seed))
+
+    def imitate(self, seed: int, shortcut: str) -> dict[str, Any]:
+        """What an answer would be that cuts this corner and is exact otherwise, into the region `shortcut`.
+
+        `tf32`, `bfloat16`: inputs and parameters rounded so, as a kernel on tensor cores would read them.
+        `without NAME`: as if the parameter still had the constant it is constructed with by default, zero where it
+        is drawn at random.
+        """
+        kept = {name: tensor.detach().clone() for name, tensor in self.model.named_parameters()}
+        arguments = self.arguments
+        try:
+            with torch.no_grad():
+                if shortcut.startswith("without "):
+                    name = shortcut.removeprefix("without ")
+                    self.model.get_parameter(name).fill_(self._default(name))
+                else:
+                    self.arguments = [rounded(value, shortcut) for value in arguments]
+                    for tensor in self.model.parameters():
+                        tensor.copy_(rounded(tensor, shortcut))
+                changed = any(not torch.equal(p, kept[n]) for n, p in self.model.named_parameters())
+            return self._write("shortcut", self._forward(seed)) | {"data": {"changed": changed}}
+        finally:
+            self.arguments = arguments
+            with torch.no_grad():
+                for name, tensor in self.model.named_parameters():
+                    tensor.copy_(kept[name])
+
+    def err(self, seed: int, noise: int, variances: Variances) -> dict[str, Any]:
+        """What honest float32 arithmetic could make of the arguments just drawn, into the region `noisy`.
+
+        Args:
+            noise: seed of the errors; see `RoundingNoise`.
+            variances: whether they are taken from means of squares; see `RoundingNoise`.
+
+        Told with it: whether `offgrid` inputs themselves were normalised.
+        """
+        generator = torch.Generator(self.device).manual_seed(noise)
+        rounding = RoundingNoise(generator, self.variant == "offgrid", variances)
+        return self._write("noisy", self._forward(seed, rounding)) | {"data": {"normalised": rounding.normalised}}
+
+    def _default(self, name: str) -> float:
+        """The constant a parameter starts with under PyTorch's default initialisers; 0 for one drawn at random."""
+        if not self._plain:
+            init, seed, _ = self._built
+            self._plain = [self._construct(init, other, randomise=False) for other in (seed, seed + 1)]
+        first, second = (model.get_parameter(name) for model in self._plain)
+        # One element alone would look like a constant under any single seed.
+        constant = first.numel() and torch.equal(first, second) and bool((first == first.flatten()[0]).all())
+        return float(first.flatten()[0]) if constant else 0.0
+
+    def _forward(self, seed: int, noise: RoundingNoise | None = None) -> list[torch.Tensor]:
+        default = torch.get_default_dtype()
+        if self.precise:
+            torch.set_default_dtype(torch.float64)  # so that states the forward makes itself are float64 too
+        try:
+            torch.manual_seed(seed)
+            with torch.no_grad():
+                arguments = [self._raise_precision(a) for a in self.arguments]
+                if noise is None:
+                    return flatten(self.model(*arguments))
+                noise.mark(arguments)
+                with noise, self._without_fused_cells():
+                    return flatten(self.model(*arguments))
+        finally:
+            torch.set_default_dtype(default)
+
+    def _without_fused_cells(self) -> AbstractContextManager[Any]:
+        """cuDNN runs a recurrent network as one operator; without it, its sums show."""
+        recurrent = any(isinstance(each, torch.nn.RNNBase) for each in self.model.modules())
+        return torch.backends.cudnn.flags(enabled=False) if recurrent else nullcontext()
+
+    def _write(self, region: str, outputs: list[torch.Tensor]) -> dict[str, Any]:
+        specs = _as_specs(outputs)
+        if region in self.regions:
+            views = self.regions[region].tensors([TensorSpec(**spec) for spec in specs])
+            for index, view in enumerate(views):
+                view.copy_(outputs[index])
+        outputs.clear()
+        self._let_go()
+        return {"event": "done", "tensors": specs}
+
+    def _let_go(self) -> None:
+        """Wait for the device, and give back what the next draws will not need again: the sides share its memory."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+            if torch.cuda.memory_reserved() > self._keep:
+                torch.cuda.empty_cache()
+
+    def _raise_precision(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            # A copy: a reference that writes to its inputs must not change what the candidate is given.
+            return value.to(torch.float64, copy=True) if self.precise and value.is_floating_point() else value.clone()
+        return value
+
+
+def serve(channel: socket.socket) -> None:
+    """Answer commands until the parent hangs up."""
+    oracle = Oracle()
+    while True:
+        command, descriptors = receive(channel)
+        stage = command.pop("do")
+        try:
+            if descriptors:
+                command["descriptors"] = descriptors
+            claim = getattr(oracle, stage)(**command)
+        except Exception as error:  # whatever the reference's own code raises, told to the parent
+            claim = failure(stage, error)
+        send(channel, claim)
