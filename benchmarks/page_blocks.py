@@ -64,7 +64,7 @@ def _markdown(block: Block) -> str:
 
 def page(title: str, blocks: Iterable[Block]) -> str:
     """The page as one HTML file: the style of the report is inside, and no script."""
-    style = resources.files("kernelgauge.report").joinpath("templates/report.css").read_text(encoding="utf-8")
+    style = resources.files("kernelgauge.report.page").joinpath("templates/report.css").read_text(encoding="utf-8")
     body = "\n".join(map(_html, blocks))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

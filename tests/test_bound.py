@@ -207,7 +207,7 @@ def test_published_ceilings_are_found_by_the_name_of_the_gpu() -> None:
 
 
 def test_every_published_entry_is_whole_and_names_its_source() -> None:
-    rows = json.loads(resources.files("kernelgauge.timing").joinpath("gpus.json").read_text())["gpus"]
+    rows = json.loads(resources.files("kernelgauge.hardware").joinpath("gpus.json").read_text())["gpus"]
     names = [name for row in rows for name in row["names"]]
     assert len(names) == len(set(names)) >= 9
     for name in names:

@@ -18,7 +18,7 @@ from kernelgauge.errors import UsageError
 from kernelgauge.report.compare_text import render
 from kernelgauge.report.figures.compare import compare
 from kernelgauge.report.figures.estimators import matched_difference, wilson
-from kernelgauge.report.sources import Tabled, load
+from kernelgauge.runs import Tabled, load
 from kernelgauge.schema import NoCandidate
 from kernelgauge.store import Run
 

@@ -19,9 +19,9 @@ from factories import make_answer, make_evaluation, make_header, make_log, make_
 import kernelgauge as kg
 from kernelgauge.errors import StoreError, UsageError
 from kernelgauge.report import score_run
-from kernelgauge.report.sources import load
 from kernelgauge.report.tables.columns import TABLES, table_named
 from kernelgauge.report.tables.frames import Format, as_text, write
+from kernelgauge.runs import load
 from kernelgauge.schema import Attempt, AttemptRecord, Bound, NoCandidate, Spent, Step, TooLarge, Work
 from kernelgauge.store import Run
 

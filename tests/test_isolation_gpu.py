@@ -13,7 +13,7 @@ from kernelgauge.evaluation import hardware_counters
 from kernelgauge.sandbox.isolation import WALLS
 from kernelgauge.schema import Evaluation, Outcome, Problem
 from kernelgauge.session.session import Session
-from kernelgauge.wire.regions import create
+from kernelgauge.wire.shared_memory import create
 
 pytestmark = pytest.mark.gpu
 

@@ -24,7 +24,7 @@ from kernelgauge.session.session import Session
 from kernelgauge.wire.messages import Claim
 
 EXAMPLES = Path(str(resources.files("kernelgauge.backends").joinpath("examples")))
-SPECIMENS = Path(str(resources.files("kernelgauge.evaluation").joinpath("specimens")))
+SPECIMENS = Path(str(resources.files("kernelgauge.selftest").joinpath("specimens")))
 
 needs_nvcc = pytest.mark.skipif(cuda_home() is None, reason="nvcc is neither on the path nor under CUDA_HOME")
 needs_tilelang = pytest.mark.skipif(package_version("tilelang") is None, reason="TileLang is not installed")

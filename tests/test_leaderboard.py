@@ -38,7 +38,7 @@ from kernelgauge.leaderboard.site import Site, _milliseconds
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.report.figures.scores import score_run
 from kernelgauge.report.figures.shortcomings import shortcomings
-from kernelgauge.report.sources import load
+from kernelgauge.runs import load
 from kernelgauge.schema import (
     Bound,
     Budget,

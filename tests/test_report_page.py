@@ -233,7 +233,7 @@ def test_what_a_contestant_writes_never_runs(tmp_path: Path, browser: Browser) -
 
 @needs_browser
 def test_what_is_never_closed_is_coloured_in_linear_time(browser: Browser) -> None:
-    script = resources.files("kernelgauge.report").joinpath("templates/highlight.js").read_text(encoding="utf-8")
+    script = resources.files("kernelgauge.report.page").joinpath("templates/highlight.js").read_text(encoding="utf-8")
     browser.js(f"(() => {{ {script}; window.tokens = (text) => tokens(text, PYTHON); }})()")
     browser.js("""window.took = (count) => {
         const text = 'x = \"\"\";\\n' + '/* '.repeat(count) + '\"\"\"\\ny = \"\"\"z';

@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from kernelgauge.errors import KernelgaugeError, MachineError
     from kernelgauge.problems.loader import load_problem
-    from kernelgauge.report.sources import load
+    from kernelgauge.runs import load
     from kernelgauge.schema import Candidate, Evaluation, Outcome, Problem
     from kernelgauge.session.session import Session, evaluate
 
@@ -28,7 +28,7 @@ _HOMES = {
     "MachineError": "kernelgauge.errors",
     "Session": "kernelgauge.session.session",
     "evaluate": "kernelgauge.session.session",
-    "load": "kernelgauge.report.sources",
+    "load": "kernelgauge.runs",
     "load_problem": "kernelgauge.problems.loader",
 }
 

@@ -10,7 +10,10 @@ lost, and of many small terms (squares, products) more is rounded away than up.
 from __future__ import annotations
 
 import math
+from typing import Literal
 
+Variances = Literal["usual", "one_pass", "two_pass"]
+"""How a variance is taken: as honest kernels do, from sums and sums of squares, or from differences to the mean."""
 UNIT = 2.0**-24
 # Rounding a number once leaves u/sqrt(3) right above a power of two and half that below the next: this much was
 # found of sums, and `_WHERE` covers where in its binade a sum spends its time.

@@ -27,7 +27,7 @@ def compare(
     from kernelgauge.cli.tables import console
     from kernelgauge.report.compare_text import render
     from kernelgauge.report.figures.compare import compare
-    from kernelgauge.report.sources import load
+    from kernelgauge.runs import load
 
     found = compare([load(run) for run in runs], best, mix)
     if as_json:

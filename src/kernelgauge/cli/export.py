@@ -33,9 +33,9 @@ def export(
     columns: Annotated[bool, typer.Option("--columns", help="Say what the tables and columns are instead.")] = False,
 ) -> None:
     """Write tidy tables of runs: evaluations, fast_p, raw samples, trials, stages, candidates and more."""
-    from kernelgauge.report.sources import load
     from kernelgauge.report.tables.columns import TABLES, table_named
     from kernelgauge.report.tables.frames import as_text, write
+    from kernelgauge.runs import load
 
     names = parse_names(table) or list(TABLES if out or columns else ("evaluations",))
     wanted = [table_named(name) for name in names]

@@ -42,7 +42,7 @@ def leaderboard(
     from kernelgauge.leaderboard.publishing import publish
     from kernelgauge.leaderboard.site import Site
     from kernelgauge.report.figures.shortcomings import shortcomings
-    from kernelgauge.report.sources import load
+    from kernelgauge.runs import load
     from kernelgauge.store.run import Run
 
     if not rejudge and (protocol or rejudged or jobs):

@@ -141,7 +141,7 @@ def _replay(
     from kernelgauge.generation.contestant import digest_of
     from kernelgauge.generation.foreign import Foreigners
     from kernelgauge.report.figures.elsewhere import replayed
-    from kernelgauge.report.sources import FolderRun
+    from kernelgauge.report.runs import FolderRun
     from kernelgauge.session.contest import judge_all
     from kernelgauge.store.run import Run
     from kernelgauge.store.since import check_same_origin

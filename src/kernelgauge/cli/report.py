@@ -44,8 +44,8 @@ def report(
     from kernelgauge.report.figures.rebased import STRONGEST
     from kernelgauge.report.figures.scores import score_run
     from kernelgauge.report.page.html import write_html
-    from kernelgauge.report.sources import load
     from kernelgauge.report.terminal import show
+    from kernelgauge.runs import load
     from kernelgauge.schema import MODES
 
     if baseline not in (STRONGEST, *MODES):

@@ -48,7 +48,7 @@ def serve(
     from kernelgauge.hardware.environment import require_device
     from kernelgauge.leaderboard.conflicts import check_apart
     from kernelgauge.leaderboard.entries import published
-    from kernelgauge.report.sources import load
+    from kernelgauge.runs import load
     from kernelgauge.serve.app import application
     from kernelgauge.serve.server import Judges, address, listening, served
     from kernelgauge.serve.setting import announce

@@ -13,12 +13,13 @@ from kernelgauge.backends.base import Route
 from kernelgauge.backends.cache import BuildCache, build_key
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.deletion import delete
-from kernelgauge.evaluation.failures import Failure, compiler_error, explain_end, last_line
+from kernelgauge.evaluation.failures import Failure, explain_end
 from kernelgauge.hardware.cores import step_back
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.worker_errors import WORKER_FAILURES
 from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import Candidate, Outcome
+from kernelgauge.wire.error_text import compiler_error, last_line
 
 _LOG_TAIL = 12_000
 _COMPILERS = ("CppCompileError", "CompileError", "InductorError", "BackendCompilerFailed")

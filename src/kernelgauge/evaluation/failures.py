@@ -8,16 +8,11 @@ import signal
 from kernelgauge.errors import MachineError
 from kernelgauge.sandbox.worker_errors import ChannelClosed, DiskFilled, WorkerEnded, WorkerTimedOut, WorkerTooLarge
 from kernelgauge.schema import Outcome
+from kernelgauge.wire.error_text import compiler_error, last_line, out_of_memory
 from kernelgauge.wire.messages import Claim
-from kernelgauge.worker.candidate import COMPILER_ERROR
 
 _DEVICE_FAULT = re.compile(r"(?:CUDA error|Triton Error \[CUDA\]): (.+)")
 _ILLEGAL_ACCESS = ("illegal memory access", "misaligned address", "address space")
-_EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Failed|Unsupported)(?:: |$)")
-# The folder is another one each time: with it, equal errors would never read alike.
-_FOLDER = re.compile(r"\S*/(?=[^/\s]+\.\w+[:(]\d)")
-# What PyTorch goes on to say is about the whole card, whatever the cap on it, and about everybody else's processes.
-_NO_MEMORY = re.compile(r"(CUDA out of memory\. Tried to allocate [\d.]+ \w+\.).*")
 _MEMORY_VIOLATIONS = {int(signal.SIGSEGV): "segmentation fault", int(signal.SIGBUS): "bus error"}
 
 
@@ -36,25 +31,6 @@ class Failure(Exception):
 
 class WorkerKilled(MachineError):
     """A worker got SIGKILL from somebody else; at a second time, nothing says that it was not its own doing."""
-
-
-def last_line(text: str) -> str:
-    """The line of a traceback that says what happened."""
-    lines = [line for line in text.strip().splitlines() if line.strip()]
-    own = text.rpartition("Traceback (most recent call last)")[2].splitlines()
-    named = [line for line in own if _EXCEPTION.match(line)]  # some exceptions end with advice
-    return (named or lines)[-1].strip()[:500] if lines else "no message"
-
-
-def out_of_memory(text: str) -> str:
-    """A line that says that memory ran out, as far as it speaks of what was asked for."""
-    return _NO_MEMORY.sub(r"\1", text)
-
-
-def compiler_error(text: str) -> str | None:
-    """The first error of a compiler in a text, without its folder; None if there is none."""
-    found = next((line.strip() for line in text.splitlines() if COMPILER_ERROR.search(line)), None)
-    return _FOLDER.sub("", found)[:500] if found else None
 
 
 def _ended(stage: str, status: int, log: str) -> Failure:

@@ -1,4 +1,4 @@
-"""What one device can do, measured: `python -m kernelgauge.hardware.microbenchmarks cpu|cuda` prints a `Peaks` record.
+"""What one device can do, measured: `python -m kernelgauge.hardware.microbenchmarks cpu|cuda` prints `Peaks`.
 
 A process of its own, so that the caller needs no CUDA. Every figure is the best of several calls, since disturbances
 only ever slow a call down. Operands are uniform in [0, 1) as the suite's inputs are: power, and with it the clock of

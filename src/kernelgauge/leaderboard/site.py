@@ -31,7 +31,7 @@ from kernelgauge.report.page.payload import payload
 from kernelgauge.report.page.size_budget import WHOLLY, Fit
 from kernelgauge.schema import Evaluation, digest
 
-_TEMPLATES = (Path(__file__).parent / "templates", Path(__file__).parent.parent / "report" / "templates")
+_TEMPLATES = (Path(__file__).parent / "templates", Path(__file__).parent.parent / "report" / "page" / "templates")
 _SCRIPTS = (*PARTS, "board.js")
 _STYLES = ("report.css", "board.css")
 _MOST_EVENTS = 1000

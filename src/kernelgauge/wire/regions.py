@@ -139,37 +139,3 @@ class HostRegion(Region):
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
-
-
-def create(size: int, device: str) -> Region:
-    """A new region of at least `size` bytes in the memory of `device`.
-
-    Raises:
-        OSError: there is no host memory for it.
-        OutOfDeviceMemory: there is no device memory for it.
-    """
-    if device == "cpu":
-        return HostRegion.create(size)
-    from kernelgauge.wire.device_regions import DeviceRegion
-
-    return DeviceRegion.create(size, device)
-
-
-def tickets(regions: Sequence[Region]) -> tuple[list[dict[str, Any]], list[int]]:
-    """Tickets of several regions for one message, with all their descriptors in order."""
-    both = [region.ticket() for region in regions]
-    return [message for message, _ in both], [descriptor for _, descriptors in both for descriptor in descriptors]
-
-
-def opened(messages: Sequence[dict[str, Any]], descriptors: Sequence[int], device: str) -> list[Region]:
-    """The other end of `tickets`: regions that another process owns, opened in this one on `device`."""
-    remaining = iter(descriptors)
-    regions: list[Region] = []
-    for message in messages:
-        if "handle" in message:
-            from kernelgauge.wire.device_regions import DeviceRegion
-
-            regions.append(DeviceRegion.opened(message["handle"], message["size"], device))
-        else:
-            regions.append(HostRegion(next(remaining), message["size"]))
-    return regions

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -16,7 +16,6 @@ from kernelgauge.checks.accumulation import ROUNDING, UNIT, lost, lost_off_the_g
 if TYPE_CHECKING:
     from kernelgauge.worker.rounding_noise import RoundingNoise as Noise
 
-Variances = Literal["usual", "one_pass", "two_pass"]
 Tensors = list[torch.Tensor]
 Arguments = tuple[Any, ...]
 Named = dict[str, Any]

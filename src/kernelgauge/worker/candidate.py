@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import socket
 import sys
@@ -29,20 +28,18 @@ from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import MathMode
 from kernelgauge.timing.timers import Timer, timer_named
 from kernelgauge.wire.arguments import decode
+from kernelgauge.wire.error_text import COMPILER_ERROR
 from kernelgauge.wire.initialisers import randomised
 from kernelgauge.wire.math_modes import cast, set_flags
 from kernelgauge.wire.messages import LARGEST_TEXT, MOST_SAMPLES, TensorSpec, await_awake, receive, send
 from kernelgauge.wire.outputs import GivenOut, flatten, in_memory, overlap, spans
-from kernelgauge.wire.regions import Region, dtype_name, opened
+from kernelgauge.wire.regions import Region, dtype_name
+from kernelgauge.wire.shared_memory import opened
 
 # Taken before a candidate is there to put something in its place: no wall, a higher price. Torch may have no CUDA.
 _wait_for_device = getattr(torch._C, "_cuda_synchronize", torch.cuda.synchronize)
 # The call follows the staging of its inputs at once.
 _AWAKE_SECONDS = 0.005
-# `main.cpp:12:5: error: ...` of g++, `cuda.cu(38): error: ...` of nvcc, and what assembler and linker say.
-COMPILER_ERROR = re.compile(
-    r"\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp)[:(]\d+.*\berror\b|^ptxas .*\berror\b|\bundefined reference to\b"
-)
 _OUT_OF_MEMORY = (
     "can't allocate memory",
     "not enough memory",

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from kernelgauge.backends.loading import import_file
+from kernelgauge.checks.accumulation import Variances
 from kernelgauge.checks.inputs import classify, rounded, unchanged, vary
 from kernelgauge.config import MathMode
 from kernelgauge.schema import GB
@@ -25,8 +26,8 @@ from kernelgauge.wire.initialisers import randomised
 from kernelgauge.wire.math_modes import cast, set_flags
 from kernelgauge.wire.messages import TensorSpec, receive, send
 from kernelgauge.wire.outputs import flatten
-from kernelgauge.wire.regions import Region, dtype_name, lay_out, opened
-from kernelgauge.worker.accumulating_operators import Variances
+from kernelgauge.wire.regions import Region, dtype_name, lay_out
+from kernelgauge.wire.shared_memory import opened
 from kernelgauge.worker.candidate import failure, warm_up
 from kernelgauge.worker.rounding_noise import RoundingNoise
 

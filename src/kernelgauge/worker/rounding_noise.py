@@ -15,8 +15,8 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from kernelgauge.checks.accumulation import lost, lost_off_the_grid, of_sum, of_terms
-from kernelgauge.worker.accumulating_operators import ACCUMULATING, ELEMENTWISE, Variances, sum_of_squares
+from kernelgauge.checks.accumulation import Variances, lost, lost_off_the_grid, of_sum, of_terms
+from kernelgauge.worker.accumulating_operators import ACCUMULATING, ELEMENTWISE, sum_of_squares
 
 # Elements that get their noise together: few, as full-size outputs leave little room.
 _CHUNK = {"cpu": 1 << 20, "cuda": 1 << 25}

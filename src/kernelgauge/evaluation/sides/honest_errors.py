@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from kernelgauge.checks.accumulation import Variances
 from kernelgauge.checks.numerics import Allowance, Distance, distances, honest_allowance
 from kernelgauge.config import NARROW
 from kernelgauge.errors import ReferenceTooLarge
 from kernelgauge.evaluation.sides.problem_process import ReferenceRaised
-from kernelgauge.worker.accumulating_operators import Variances
 
 if TYPE_CHECKING:
     from kernelgauge.evaluation.sides.reference import Reference

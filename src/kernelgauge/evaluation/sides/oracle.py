@@ -16,7 +16,8 @@ from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
 from kernelgauge.schema import Domain, Problem
 from kernelgauge.wire.messages import Claim, TensorSpec
-from kernelgauge.wire.regions import Region, create, size_of, tickets
+from kernelgauge.wire.regions import Region, size_of
+from kernelgauge.wire.shared_memory import create, tickets
 
 # Of the draws that shapes and domains are learnt from: they judge nothing.
 _FIRST_SEED = 1

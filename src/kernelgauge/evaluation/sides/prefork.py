@@ -17,12 +17,12 @@ from typing import NamedTuple
 import torch
 
 from kernelgauge.errors import MachineError, OutOfDeviceMemory
-from kernelgauge.evaluation.failures import last_line
 from kernelgauge.hardware.cores import leave_launch_cores
 from kernelgauge.hardware.environment import device_index
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.worker_errors import WORKER_FAILURES
 from kernelgauge.sandbox.zygote_client import Role, Zygote, worker_device
+from kernelgauge.wire.error_text import last_line
 
 # Of the device's memory, in bytes: a started device takes half a gigabyte in each process.
 _ROOM = 2**33

@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ProblemError, ReferenceTooLarge
-from kernelgauge.evaluation.failures import last_line, out_of_memory
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.worker_errors import (
     WORKER_FAILURES,
@@ -19,6 +18,7 @@ from kernelgauge.sandbox.worker_errors import (
 )
 from kernelgauge.sandbox.zygote_client import hub_cache
 from kernelgauge.schema import Problem
+from kernelgauge.wire.error_text import last_line, out_of_memory
 from kernelgauge.wire.messages import Claim
 
 T = TypeVar("T")

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from kernelgauge.checks.accumulation import Variances
 from kernelgauge.checks.numerics import Distance, distances
 from kernelgauge.config import PUBLIC_SEED, Protocol
 from kernelgauge.errors import MachineError, ProblemError, ReferenceTooLarge
@@ -24,7 +25,6 @@ from kernelgauge.schema import NotVaried, Outcome, Problem
 from kernelgauge.wire.math_modes import roundoff
 from kernelgauge.wire.messages import Claim, TensorSpec
 from kernelgauge.wire.regions import Region, lay_out, size_of
-from kernelgauge.worker.accumulating_operators import Variances
 
 # Above this, the float64 run computed something else (other random draws), not the same thing more exactly.
 _SAME_COMPUTATION = 1e-2

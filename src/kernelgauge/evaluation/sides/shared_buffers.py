@@ -10,7 +10,8 @@ import torch
 from kernelgauge.errors import OutOfDeviceMemory
 from kernelgauge.hardware.environment import device_index
 from kernelgauge.wire.messages import TensorSpec
-from kernelgauge.wire.regions import Region, as_words, create, size_of
+from kernelgauge.wire.regions import Region, as_words, size_of
+from kernelgauge.wire.shared_memory import create
 
 
 class Staging:

@@ -26,7 +26,8 @@ from kernelgauge.sandbox.worker_errors import WORKER_FAILURES
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
 from kernelgauge.schema import Outcome
 from kernelgauge.wire.messages import MOST_SAMPLES, Claim, TensorSpec
-from kernelgauge.wire.regions import HostRegion, Region, tickets
+from kernelgauge.wire.regions import HostRegion, Region
+from kernelgauge.wire.shared_memory import tickets
 
 # Two clocks may differ by this factor over a call.
 _CLOCKS_AGREE = 1.01

@@ -38,8 +38,8 @@ from kernelgauge.models.judging.scorer import (
     setting_in,
     verdict_of,
 )
+from kernelgauge.models.judging.threads import on_disk
 from kernelgauge.models.judging.verdict_text import explained
-from kernelgauge.models.threads import on_disk
 from kernelgauge.schema import Attempt, Budget, Evaluation, Problem, RuleSetName, Spent, Step, total
 from kernelgauge.search.registry import strategy_named
 from kernelgauge.search.strategy import Strategy

@@ -23,9 +23,9 @@ from kernelgauge.models.asking.solver import ATTEMPTS, in_log
 from kernelgauge.models.budget.cost import limit_reached
 from kernelgauge.models.judging.judge import Judge, judge_of
 from kernelgauge.models.judging.scorer import CHOSEN, cut_off, verdict_of
+from kernelgauge.models.judging.threads import on_disk
 from kernelgauge.models.judging.verdict_text import explained
 from kernelgauge.models.setting import Setting
-from kernelgauge.models.threads import on_disk
 from kernelgauge.schema import Attempt, Budget, Evaluation, Problem, Spent, total
 from kernelgauge.search.fitness import fitness
 

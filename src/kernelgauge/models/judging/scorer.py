@@ -17,9 +17,9 @@ from kernelgauge.generation.extraction import Extracted, extract
 from kernelgauge.models.judging.judge import PLACES, Judge, judge_of
 from kernelgauge.models.judging.metrics import by_level, geometric_mean, overall
 from kernelgauge.models.judging.pending import Ticket, Verdict
+from kernelgauge.models.judging.threads import at_device
 from kernelgauge.models.judging.verdict_text import explained
 from kernelgauge.models.setting import Setting
-from kernelgauge.models.threads import at_device
 from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, Spent, TooLarge
 
 THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)

@@ -13,7 +13,7 @@ from kernelgauge.config import first_complaint
 from kernelgauge.errors import StoreError
 from kernelgauge.models.asking.solver import ATTEMPTS
 from kernelgauge.models.logs.header import header_of
-from kernelgauge.report.sources import Tabled
+from kernelgauge.report.runs import Tabled
 from kernelgauge.schema import (
     Attempt,
     AttemptRecord,

@@ -76,7 +76,7 @@ class Comparable(NamedTuple):
 @cache
 def published() -> tuple[PublishedSet, ...]:
     """All that is known here."""
-    text = resources.files("kernelgauge.report").joinpath("published.json").read_text(encoding="utf-8")
+    text = resources.files("kernelgauge.report.figures").joinpath("published.json").read_text(encoding="utf-8")
     return tuple(PublishedSet.model_validate(each) for each in json.loads(text)["sets"])
 
 

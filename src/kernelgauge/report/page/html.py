@@ -218,7 +218,7 @@ def _percent(share: float | None) -> str:
 
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("kernelgauge.report"),
+        loader=PackageLoader("kernelgauge.report.page"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,8 +1,7 @@
-"""Where records are read from: run folders and logs of Inspect, told apart by what is there."""
+"""A run with its tables, whatever holds its records."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelgauge.report.table import Records
@@ -11,9 +10,6 @@ from kernelgauge.store.run import Run, latest
 
 if TYPE_CHECKING:
     import pandas
-
-LOGS = (".eval", ".json")
-"""Endings of Inspect's logs."""
 
 
 class Tabled(Records):
@@ -35,16 +31,3 @@ class Tabled(Records):
 
 class FolderRun(Run, Tabled):
     """A run folder, with its tables."""
-
-
-def load(run: str | Path) -> Tabled:
-    """A run folder or a log of Inspect, for reading.
-
-    Raises StoreError if it is neither, and UsageError if it is a log and Inspect is not installed.
-    """
-    path = Path(run)
-    if path.is_file() and path.suffix in LOGS:
-        from kernelgauge.models.logs.logs import LoggedRun
-
-        return LoggedRun.read(path)
-    return FolderRun.read(path)
