@@ -34,7 +34,7 @@ from kernelgauge.leaderboard.conflicts import check_apart
 from kernelgauge.leaderboard.entries import Missing, setting_of
 from kernelgauge.leaderboard.identity import identity
 from kernelgauge.leaderboard.publishing import publish
-from kernelgauge.leaderboard.site import Site, _milliseconds
+from kernelgauge.leaderboard.static_site import Site, _milliseconds
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.report.figures.scores import score_run
 from kernelgauge.report.figures.shortcomings import shortcomings

@@ -21,7 +21,7 @@ from kernelgauge.hardware import environment
 from kernelgauge.problems.facts import facts
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.report.figures.scores import score_run
-from kernelgauge.report.page.html import write_html
+from kernelgauge.report.page.document import write_html
 from kernelgauge.report.terminal import render
 from kernelgauge.schema import GB, GpuMemory, Problem, RunHeader, TooLarge
 from kernelgauge.session.session import Session

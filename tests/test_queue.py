@@ -13,8 +13,8 @@ import pytest
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import MachineError, UsageError
 from kernelgauge.evaluation.job import Job
+from kernelgauge.execution.evaluation_queue import EvaluationQueue, Load
 from kernelgauge.execution.local import Task
-from kernelgauge.execution.queue import EvaluationQueue, Load
 from kernelgauge.schema import Candidate
 from kernelgauge.selftest.specimens import problem, specimens
 from kernelgauge.session.session import Session

@@ -32,7 +32,7 @@ from kernelgauge.report.figures.estimators import from_to, geometric_mean, pass_
 from kernelgauge.report.figures.funnel import STEPS, flow
 from kernelgauge.report.figures.published import LEVELS, beside, published
 from kernelgauge.report.figures.refusals import CLASSES, by_class, class_of
-from kernelgauge.report.page.html import bar, write_html
+from kernelgauge.report.page.document import bar, write_html
 from kernelgauge.report.terminal import show
 from kernelgauge.schema import (
     Attempt,

@@ -19,9 +19,9 @@ from test_report import FIVE
 
 from kernelgauge.errors import StoreError
 from kernelgauge.report import score
-from kernelgauge.report.page import html
+from kernelgauge.report.page import document
 from kernelgauge.report.page.compress import packed
-from kernelgauge.report.page.html import render_html, write_html
+from kernelgauge.report.page.document import render_html, write_html
 from kernelgauge.report.page.payload import embed
 from kernelgauge.report.page.truncate import cut
 from kernelgauge.schema import (
@@ -67,13 +67,13 @@ def rows_and_details(page: Path) -> tuple[list[dict[str, Any]], list[dict[str, A
 def test_packed_lines_are_the_same_lines(tmp_path: Path) -> None:
     draw = random.Random(1)
     values = ["x" * draw.randrange(90_000) + chr(8232) + EVIL for _ in range(20)]
-    text = packed(html.Markup("\n".join(map(json.dumps, values))))
+    text = packed(document.Markup("\n".join(map(json.dumps, values))))
     assert len(json.loads(text.split("\n")[0])["packed"]) > 3
     assert not set("<>&") & set(text)
     page = tmp_path / "page.html"
     page.write_text(f'<script type="application/json" id="texts">{text}</script>')
     assert texts_in(page) == values
-    assert packed(html.Markup("")) == '{"packed": []}'
+    assert packed(document.Markup("")) == '{"packed": []}'
 
 
 def test_embedded_json_cannot_leave_its_element() -> None:
@@ -103,7 +103,7 @@ def test_a_run_is_written_with_its_sources_and_references(tmp_path: Path) -> Non
 def test_a_page_that_would_be_too_large_keeps_the_best_and_the_last_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(html, "MOST_SOURCES", 700)
+    monkeypatch.setattr(document, "MOST_SOURCES", 700)
     draw = random.Random(2)
     answers = [
         make_answer("1/1", source=f"# {sample} {draw.randbytes(200).hex()}\n", sample=sample, speedup=speedup)
@@ -125,7 +125,7 @@ def test_what_is_cut_says_how_much_and_where_the_whole_lies() -> None:
 
 def test_sources_are_cut_before_they_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The best and the last stay whole; of the others the ends are there, and where the whole lies."""
-    monkeypatch.setattr(html, "MOST_SOURCES", 400_000)
+    monkeypatch.setattr(document, "MOST_SOURCES", 400_000)
     draw = random.Random(3)
     sources = [f"# {n}\n{draw.randbytes(50_000).hex()}\n# end {n}\n" for n in range(8)]
     with Run.create(tmp_path / "run", make_header()) as run:
@@ -159,7 +159,7 @@ def test_long_words_beside_a_candidate_are_cut(tmp_path: Path, monkeypatch: pyte
     where = f"the whole is in evaluations.jsonl of the run, record {long.id}]"
     assert detail["log"].startswith("[cut here: 3,007 of 9,007") and where in detail["log"]
     assert detail["log"].endswith("the end")
-    monkeypatch.setattr(html, "MOST_DETAILS", 100)
+    monkeypatch.setattr(document, "MOST_DETAILS", 100)
     _, (detail,) = rows_and_details(rendered([long], page))
     assert len(detail["log"]) < 500 and detail["log"].endswith("the end")
 
@@ -363,7 +363,7 @@ def test_wrong_elements_are_told(tmp_path: Path, browser: Browser) -> None:
 
 @needs_browser
 def test_a_difference_turns_one_text_into_the_other(browser: Browser, tmp_path: Path) -> None:
-    script = (Path(html.__file__).parent / "templates" / "diff.js").read_text()
+    script = (Path(document.__file__).parent / "templates" / "diff.js").read_text()
     blank = tmp_path / "blank.html"
     blank.write_text("<script>document.documentElement.dataset.ready = 1</script>")
     browser.open(blank)

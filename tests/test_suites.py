@@ -30,7 +30,7 @@ from kernelgauge.problems.importing.naming import snake_case
 from kernelgauge.problems.loader import load_problem, sizes_of
 from kernelgauge.problems.sizes import constants_of, plain_constants, with_constants
 from kernelgauge.report import score
-from kernelgauge.report.page.html import render_html
+from kernelgauge.report.page.document import render_html
 from kernelgauge.schema import NoCandidate, suite_of
 from kernelgauge.store import Run
 

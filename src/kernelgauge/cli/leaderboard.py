@@ -40,7 +40,7 @@ def leaderboard(
     from kernelgauge.leaderboard.conflicts import check_apart
     from kernelgauge.leaderboard.entries import published
     from kernelgauge.leaderboard.publishing import publish
-    from kernelgauge.leaderboard.site import Site
+    from kernelgauge.leaderboard.static_site import Site
     from kernelgauge.report.figures.shortcomings import shortcomings
     from kernelgauge.runs import load
     from kernelgauge.store.run import Run

@@ -20,7 +20,7 @@ from kernelgauge.cli import (
     judge,
     leaderboard,
     problems,
-    profile,
+    profiling,
     prompt,
     reeval,
     replay_check,
@@ -60,7 +60,7 @@ def root(
 
 
 app.command("eval")(evaluate.evaluate)
-app.command("profile")(profile.profile)
+app.command("profile")(profiling.profile)
 app.command("run")(run.run)
 app.command("reeval")(reeval.reeval)
 app.command("replay-check")(replay_check.replay_check)

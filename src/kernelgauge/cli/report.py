@@ -43,7 +43,7 @@ def report(
     """Print fast_p per level with intervals, ties, geometric mean, outcomes; write the HTML report."""
     from kernelgauge.report.figures.rebased import STRONGEST
     from kernelgauge.report.figures.scores import score_run
-    from kernelgauge.report.page.html import write_html
+    from kernelgauge.report.page.document import write_html
     from kernelgauge.report.terminal import show
     from kernelgauge.runs import load
     from kernelgauge.schema import MODES

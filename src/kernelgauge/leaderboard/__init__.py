@@ -1,6 +1,6 @@
 """Who is fastest on what, with the code: run folders in, standings, top kernels and a static site out.
 
-Pages are in `kernelgauge.leaderboard.site`, apart because jinja2 is not imported for standings alone.
+Pages are in `kernelgauge.leaderboard.static_site`, apart because jinja2 is not imported for standings alone.
 """
 
 from kernelgauge.leaderboard.boards import Board, ProblemTable, Standing, boards

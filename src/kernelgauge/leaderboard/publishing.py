@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kernelgauge import __version__
 from kernelgauge.errors import StoreError
-from kernelgauge.leaderboard.site import Site
+from kernelgauge.leaderboard.static_site import Site
 from kernelgauge.store.disk import guarded, make_folder, read_text, write_whole
 
 LIST = "site.json"

@@ -44,7 +44,7 @@ from kernelgauge.schema.problem import (
     Weakness,
     suite_of,
 )
-from kernelgauge.schema.profile import Counters, Profile, ProfileRow, Stall
+from kernelgauge.schema.profile_record import Counters, Profile, ProfileRow, Stall
 from kernelgauge.schema.rules import RULE_SETS, Executed, Finding, KernelRule, Ran, RuleSetName
 from kernelgauge.schema.run import Generation, NoCandidate, RunHeader, TooLarge
 from kernelgauge.schema.timing import WIDEST, GpuState, Timing, tells

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kernelgauge.backends import registry
 from kernelgauge.errors import UsageError
 from kernelgauge.leaderboard.entries import Published
-from kernelgauge.leaderboard.site import Link, record_data, render
+from kernelgauge.leaderboard.static_site import Link, record_data, render
 from kernelgauge.serve.accounts import Account, Accounts
 from kernelgauge.serve.body import LimitedBody, Throttle
 from kernelgauge.serve.intake import accepted

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from kernelgauge.leaderboard.disclosure import public
 from kernelgauge.leaderboard.entries import Contestant, Entry, Published, setting_of
-from kernelgauge.leaderboard.site import Link, Site
+from kernelgauge.leaderboard.static_site import Link, Site
 from kernelgauge.serve.submissions import Submission, Submissions
 
 # How far the clocks of judges may be apart, and a verdict may be late behind its own time.

@@ -22,10 +22,10 @@ from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.profiling import Profiler
 from kernelgauge.evaluation.resources import description
 from kernelgauge.execution.assembly import assembled
+from kernelgauge.execution.evaluation_queue import EvaluationQueue, Load
 from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import LocalExecutor, devices_of
-from kernelgauge.execution.queue import EvaluationQueue, Load
 from kernelgauge.hardware import peaks
 from kernelgauge.hardware.environment import environment, require_device
 from kernelgauge.problems.loader import load_problem, sizes_within

@@ -31,8 +31,8 @@ from kernelgauge.models.setting import Setting
 from kernelgauge.schema import Attempt, Candidate, Evaluation, NoCandidate, Problem, RunHeader, TooLarge
 
 if TYPE_CHECKING:
+    from kernelgauge.execution.evaluation_queue import EvaluationQueue, Load
     from kernelgauge.execution.local import Done
-    from kernelgauge.execution.queue import EvaluationQueue, Load
     from kernelgauge.session.contest import Watch
     from kernelgauge.session.session import Session
     from kernelgauge.store.run import Run
@@ -257,7 +257,7 @@ class Judge:
     @property
     def load(self) -> Load:
         """How full the queue is."""
-        from kernelgauge.execution.queue import Load
+        from kernelgauge.execution.evaluation_queue import Load
 
         return self._queue.load if self._queue is not None else Load()
 

@@ -26,7 +26,7 @@ from kernelgauge.problems import catalogue
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.report.figures.scores import score
 from kernelgauge.report.page.compress import packed
-from kernelgauge.report.page.html import PARTS
+from kernelgauge.report.page.document import PARTS
 from kernelgauge.report.page.payload import payload
 from kernelgauge.report.page.size_budget import WHOLLY, Fit
 from kernelgauge.schema import Evaluation, digest
