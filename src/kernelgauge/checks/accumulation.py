@@ -1,5 +1,5 @@
 """What float32 loses in adding up many terms, in the worst order that honest kernels use. Measured, in
-`tests/test_honest_float32.py` against real sums; the argument is in decision 26.
+`tests/evaluation/test_honest_float32.py` against real sums; the argument is in decision 26.
 
 A chain of additions rounds every partial sum. With unit roundoff u the squared error is about u_r^2 times the sum of
 the squared partial sums, which for c additions of terms with sum S and sum of squares Q in random order is

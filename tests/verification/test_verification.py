@@ -21,7 +21,7 @@ from kernelgauge.session.session import Session
 from kernelgauge.verification.facts import differences, fingerprint_differences
 from kernelgauge.verification.verify import verify
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 
 OWN = """import torch
 import torch.nn as nn

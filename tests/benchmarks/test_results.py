@@ -20,7 +20,7 @@ from kernelgauge.schema import TooLarge
 from kernelgauge.store.baselines import FILE, read
 from kernelgauge.store.run import Run
 
-BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 def ran(*command: str) -> str:

@@ -26,7 +26,7 @@ from kernelgauge.schema import Outcome
 from kernelgauge.session.session import Session
 from kernelgauge.wire.arguments import decode, encode
 
-FACTS = json.loads((Path(__file__).parent / "data" / "level4_facts.json").read_text())
+FACTS = json.loads((Path(__file__).parents[1] / "data" / "level4_facts.json").read_text())
 PROBLEMS = FACTS["problems"]
 KEYS = list(PROBLEMS)
 ONE_OF_EACH = list({PROBLEMS[key]["constants"]["model_name"]: key for key in KEYS}.values())

@@ -28,7 +28,7 @@ from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Candidate, Problem
 from kernelgauge.session.session import Session
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 # Without PyTorch's headers it compiles in about a second.
 RELU = '''

@@ -65,7 +65,7 @@ def test_where_nothing_was_compiled_nothing_is_kept(tmp_path: Path) -> None:
 def test_a_text_of_inductor_is_compiled_where_no_device_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As beside others' timing: whoever asks for a device there must wait until it is free."""
     pytest.importorskip("triton")
-    text = Path(__file__).parent / "data" / "inductor_relu_on_hopper.py"
+    text = Path(__file__).parents[1] / "data" / "inductor_relu_on_hopper.py"
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "inductor"))
     # A PyTorch without CUDA has no such name, and the text only asks for it.

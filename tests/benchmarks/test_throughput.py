@@ -15,7 +15,7 @@ from kernelgauge.problems.loader import load_problem
 from kernelgauge.problems.verified import verified
 from kernelgauge.schema import Candidate
 
-BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from extensions import SLIM
 from factories import make_environment
 from pydantic import ValidationError
-from test_backends import SLIM
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import load_protocol

@@ -24,8 +24,8 @@ FAR_FUTURE = 99
 
 def run_python(code: str, *arguments: str, wrap: tuple[str, ...] = ()) -> subprocess.Popen[str]:
     """A process of its own that has the factories and the package on its path."""
-    here = Path(__file__).parent
-    path = os.pathsep.join([str(here), str(here.parent / "src")])
+    root = Path(__file__).parents[2]
+    path = os.pathsep.join([str(root / "tests" / "kit"), str(root / "src")])
     return subprocess.Popen(
         [*wrap, sys.executable, "-c", textwrap.dedent(code), *arguments],
         stdout=subprocess.PIPE,

@@ -19,7 +19,7 @@ from kernelgauge.schema import Candidate, Outcome, Problem
 from kernelgauge.session.session import Session
 from kernelgauge.store.run import Run
 
-CANDIDATES = Path(__file__).parent.parent / "benchmarks" / "cuda_candidates"
+CANDIDATES = Path(__file__).parents[2] / "benchmarks" / "cuda_candidates"
 
 needs_nvcc = pytest.mark.skipif(
     backend_named("cuda").cannot_build() is not None, reason=backend_named("cuda").cannot_build() or ""

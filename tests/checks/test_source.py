@@ -351,7 +351,7 @@ def test_kernels_launches_loops_and_fallbacks() -> None:
 
 
 def test_what_inductor_has_written_has_kernels_of_its_own_if_it_gives_any_to_triton() -> None:
-    written = (Path(__file__).parent / "data" / "inductor_relu_on_hopper.py").read_text()
+    written = (Path(__file__).parents[1] / "data" / "inductor_relu_on_hopper.py").read_text()
     assert not of("no_own_kernel", read(written))
     start, end = written.index("triton_poi_fused_relu_0 = "), written.index("async_compile.wait(")
     (lead,) = of("no_own_kernel", read(written[:start] + written[end:]))

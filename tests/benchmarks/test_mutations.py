@@ -25,7 +25,7 @@ from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Outcome
 from kernelgauge.session.session import Session
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 # Together they hold every kind of call that an operator looks for.
 PROBLEMS = ("1/24", "1/32", "1/36", "1/42", "1/44", "1/48", "1/49", "1/51", "1/88", "1/91", "1/97", "2/1",
             "2/11", "2/13", "2/22", "2/27", "2/37", "2/39", "2/66", "2/70", "2/72", "2/92", "2/97", "3/8",

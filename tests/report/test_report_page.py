@@ -13,9 +13,7 @@ from typing import Any
 
 import pytest
 from browser import BROWSER, Browser, texts_in
-from factories import KERNEL, make_answer, make_environment, make_evaluation, make_header, make_run
-from test_export import BOUND
-from test_report import FIVE
+from factories import BOUND, FIVE, KERNEL, make_answer, make_environment, make_evaluation, make_header, make_run
 
 from kernelgauge.errors import StoreError
 from kernelgauge.report import score

@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 import pytest
 from factories import (
+    FIVE,
     make_answer,
     make_candidate,
     make_environment,
@@ -46,16 +47,6 @@ from kernelgauge.schema import (
 )
 from kernelgauge.selftest.specimens import specimens
 from kernelgauge.store import Run
-
-FIVE = [
-    make_evaluation("1/1", 2.5),
-    make_evaluation("1/2", 1.005, spread=0.02),
-    make_evaluation("1/3", 0.6),
-    make_evaluation("2/1", outcome="wrong_value"),
-    make_evaluation("2/2", outcome="rejected"),
-]
-"""Faster; a tie whose estimate is above 1; slower; two failures."""
-
 
 # Estimators
 
@@ -345,7 +336,7 @@ def test_every_rule_that_a_record_can_name_is_in_one_class() -> None:
 
 
 def test_the_classes_are_those_of_the_threat_model() -> None:
-    text = (Path(__file__).parent.parent / "docs" / "threat-model.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "threat-model.md").read_text(encoding="utf-8")
     headings = {line[3:].lower() for line in text.splitlines() if line.startswith("## ")}
     assert set(CLASSES) <= headings
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
-from factories import make_answer, make_evaluation, make_header, make_log, make_run, make_timing
+from factories import BOUND, make_answer, make_evaluation, make_header, make_log, make_run, make_timing
 
 import kernelgauge as kg
 from kernelgauge.errors import StoreError, UsageError
@@ -22,23 +22,11 @@ from kernelgauge.report import score_run
 from kernelgauge.report.tables.columns import TABLES, table_named
 from kernelgauge.report.tables.frames import Format, as_text, write
 from kernelgauge.runs import load
-from kernelgauge.schema import Attempt, AttemptRecord, Bound, NoCandidate, Spent, Step, TooLarge, Work
+from kernelgauge.schema import Attempt, AttemptRecord, NoCandidate, Spent, Step, TooLarge
 from kernelgauge.store import Run
 
-DOCS = Path(__file__).parent.parent / "docs" / "reports.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reports.md"
 TRIED = 'class ModelNew: ...  # "é", \u2028 and\r\nlines\n'
-WORK = Work(flops=2_000_000, inputs=400_000, parameters=0, outputs=100_000)
-BOUND = Bound(
-    bound_ms=0.5,
-    bytes_ms=0.5,
-    flops_ms=0.25,
-    binding="memory",
-    share=0.5,
-    headroom=4.0,
-    work=WORK,
-    rate="fp32",
-    peaks="measured",
-)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from typing import Any
 
 from kernelgauge.schema import (
     Baseline,
+    Bound,
     Candidate,
     Environment,
     Evaluation,
@@ -20,10 +21,25 @@ from kernelgauge.schema import (
     RunHeader,
     Timing,
     Trial,
+    Work,
 )
 
 PROTOCOL_DIGEST = "0123456789abcdef"
 NAMES = ("Square_matrix_multiplication", "Softmax", "LayerNorm", "Conv2d_ReLU_BiasAdd", "ResNet18", "GELU")
+
+
+WORK = Work(flops=2_000_000, inputs=400_000, parameters=0, outputs=100_000)
+BOUND = Bound(
+    bound_ms=0.5,
+    bytes_ms=0.5,
+    flops_ms=0.25,
+    binding="memory",
+    share=0.5,
+    headroom=4.0,
+    work=WORK,
+    rate="fp32",
+    peaks="measured",
+)
 
 
 REFERENCE = """import torch
@@ -140,6 +156,16 @@ def make_evaluation(
     if changes.get("trivial"):
         values["counts"] = False
     return Evaluation(**{**values, **changes})
+
+
+FIVE = [
+    make_evaluation("1/1", 2.5),
+    make_evaluation("1/2", 1.005, spread=0.02),
+    make_evaluation("1/3", 0.6),
+    make_evaluation("2/1", outcome="wrong_value"),
+    make_evaluation("2/2", outcome="rejected"),
+]
+"""Faster; a tie whose estimate is above 1; slower; two failures."""
 
 
 def make_baseline(
