@@ -50,6 +50,7 @@ class InProcess:
 
     def draw(self, variant: str) -> None:
         """New inputs, as the evaluator draws them."""
+        self.honest.inputs_changed()
         oracle = self.oracle
         oracle.arguments = []
         drawn = oracle._drawn(secrets.randbits(62))

@@ -46,10 +46,16 @@ class HonestErrors:
     def __init__(self, reference: Reference):
         self._reference = reference
         self._found: dict[str, list[list[Distance]]] = {}
+        self._here: list[list[Distance]] = []
+        """Those of the inputs drawn last: all answers to them are judged by the same."""
         self._unknown = False
         self._normalised = False
         self.asked = 0
         """Forwards with noise so far."""
+
+    def inputs_changed(self) -> None:
+        """Other inputs have been drawn."""
+        self._here = []
 
     def widen(
         self, variant: str, found: Sequence[Distance], usual: Sequence[Allowance], truth: Sequence[torch.Tensor]
@@ -71,8 +77,7 @@ class HonestErrors:
         refused = [error for limit, error in zip(usual, found, strict=True) if not limit.accepts(error)]
         if not refused or any(not (error.rms <= most and error.worst <= agreement.honest_worst) for error in refused):
             return nothing
-        known = self._found.setdefault(variant, [])
-        here: list[list[Distance]] = []
+        known, here = self._found.setdefault(variant, []), self._here
         with self._asking():
             while True:
                 for draws in (known, here):

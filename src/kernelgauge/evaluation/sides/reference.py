@@ -187,11 +187,13 @@ class Reference:
     def draw(self, variant: str) -> None:
         """Draw the inputs of the next call into `master`."""
         self._unused = None
+        self.honest.inputs_changed()
         self.arguments = self._oracle.draw(self.input_seeds.next(), variant)
         self.call_seed = self.input_seeds.next() if self.protocol.inputs.seeds == "secret" else PUBLIC_SEED
 
     def recall(self, inputs: torch.Tensor, seed: int) -> None:
         """Put back the inputs of an earlier call with the same arguments: what `draw` left in `master`, its seed."""
+        self.honest.inputs_changed()
         self.master.bytes.copy_(inputs)
         self.call_seed = seed
 
