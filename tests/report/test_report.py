@@ -326,7 +326,7 @@ def test_every_rule_that_a_record_can_name_is_in_one_class() -> None:
     """Those of the schema, and those that the evaluator rejects for in its own words."""
     calls = [
         node
-        for path in Path(failures.__file__).parent.glob("*.py")
+        for path in Path(failures.__file__).parent.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and ast.unparse(node).startswith("Failure(Outcome.REJECTED")
     ]
