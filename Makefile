@@ -8,7 +8,9 @@ DEV_READY := $(VENV)/.dev-ready
 PROBLEMS ?= 1/19,1/23,1/26,1/36,1/47,1/88,1/94,2/14,2/76,2/99,3/1,3/31
 DEMO ?= runs/demo
 
-.PHONY: setup demo test check nightly gpu-test clean
+BOARD ?= site/leaderboard
+
+.PHONY: setup demo board test check nightly gpu-test clean
 
 setup: $(READY)
 
@@ -29,6 +31,13 @@ demo: $(READY)
 	$(BIN)/kernelgauge run --contestant inductor --device cpu --sizes medium --jobs 2 --out $(DEMO) --problems $(PROBLEMS)
 	$(BIN)/kernelgauge report $(DEMO) --html $(DEMO)/report.html >/dev/null
 	@echo "open $(DEMO)/report.html in a browser"
+
+# The published board, from the records of the H200s: pages are built, never kept.
+board: $(READY)
+	mkdir -p runs/h200
+	tar -xJf results/h200/runs.tar.xz -C runs/h200 --strip-components 1
+	$(BIN)/kernelgauge leaderboard runs/h200/inductor_strict runs/h200/inductor_v0.1 --out $(BOARD)
+	@echo "open $(BOARD)/index.html in a browser"
 
 # Files side by side, each in one process: a fixture of minutes is made once.
 test: $(DEV_READY)
