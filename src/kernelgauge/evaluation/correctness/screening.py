@@ -144,9 +144,10 @@ class Weighing:
             self.blind.see(facts.answer, given, accepts)
         self._trials += 1
         if self._trials <= len(reference.protocol.inputs.variants):
-            self._cut_corners(facts, accepts)
+            self._cut_corners(facts, accepts, acceptance(reference, facts, asks=False))
 
-    def _cut_corners(self, facts: Facts, accepts: Accepts) -> None:
+    def _cut_corners(self, facts: Facts, accepts: Accepts, would_accept: Accepts) -> None:
+        """Those refused already are tried to see whether luck has a say: that is not worth asking the oracle."""
         for shortcut in self._shortcuts:
             if shortcut not in self._alive and not (self._thorough and shortcut in PRECISIONS):
                 continue
@@ -155,7 +156,8 @@ class Weighing:
             if any(found.rms > _NO_EFFECT for found in distances(exact, facts.truth)):
                 self._idle.discard(name)
             given = not changed and name != shortcut and self._reference.randomise
-            if not given and accepts(exact):
+            judge = accepts if shortcut in self._alive else would_accept
+            if not given and judge(exact):
                 if facts.variant != "large":  # judged coarsely: what passes there passes by no luck
                     self._lucky.add(shortcut)
             elif shortcut in self._alive:

@@ -120,11 +120,16 @@ def trials(reference: Reference, blind: Probes, own_first: bool = False) -> Iter
             yield "own"
 
 
-def acceptance(reference: Reference, facts: Facts) -> Accepts:
-    """Whether the protocol would take some outputs for right in this trial."""
+def acceptance(reference: Reference, facts: Facts, asks: bool = True) -> Accepts:
+    """Whether the protocol would take some outputs for right in this trial.
+
+    Args:
+        asks: the oracle what honest arithmetic makes of the inputs; else what it has said already has to do.
+    """
+    honest = facts.honest if asks or facts.honest is None else facts.honest.remembered()
 
     def accepts(answer: list[torch.Tensor]) -> bool:
-        known = facts.truth, facts.eager, facts.honest
+        known = facts.truth, facts.eager, honest
         return verdicts.compare(reference.protocol.agreement, facts.variant, answer, *known)[0].agreed
 
     return accepts

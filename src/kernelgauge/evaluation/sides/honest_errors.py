@@ -58,7 +58,12 @@ class HonestErrors:
         self._here = []
 
     def widen(
-        self, variant: str, found: Sequence[Distance], usual: Sequence[Allowance], truth: Sequence[torch.Tensor]
+        self,
+        variant: str,
+        found: Sequence[Distance],
+        usual: Sequence[Allowance],
+        truth: Sequence[torch.Tensor],
+        asks: bool = True,
     ) -> tuple[list[Allowance], list[float | None]]:
         """What is allowed where honest arithmetic may be further off than usual, and how far that was found to be.
 
@@ -68,6 +73,7 @@ class HonestErrors:
             found: errors of an answer, one for each output.
             usual: what is allowed anyway.
             truth: the right outputs.
+            asks: the oracle, where what is known does not settle it.
         """
         agreement = self._reference.protocol.agreement
         nothing: tuple[list[Allowance], list[float | None]] = list(usual), [None] * len(usual)
@@ -84,8 +90,8 @@ class HonestErrors:
                     widened = self._widened(draws, usual, variant)
                     if all(limit.accepts(error) for limit, error in zip(widened, found, strict=True)):
                         return widened, self._typical(draws)
-                if len(here) >= _MOST or (len(here) >= _LEAST and self._hopeless(found, widened, usual)):
-                    return widened, self._typical(here)
+                if not asks or len(here) >= _MOST or (len(here) >= _LEAST and self._hopeless(found, widened, usual)):
+                    return widened, self._typical(here) if here else nothing[1]
                 drawn = self._draw(truth)
                 known.append(drawn)
                 here.append(drawn)
@@ -99,6 +105,10 @@ class HonestErrors:
             if not own.accepts(error)
         ]
         return max(refused) > _FAR
+
+    def remembered(self) -> _Remembered:
+        """The same, without asking the oracle any more."""
+        return _Remembered(self)
 
     def explain(self, found: Distance, outputs: Sequence[torch.Tensor], truth: Sequence[torch.Tensor]) -> str:
         """What makes an error of this size in one of the outputs, as far as that is known; else nothing.
@@ -175,3 +185,18 @@ class HonestErrors:
         return [
             math.sqrt(sum(each.rms**2 for each in of_output) / len(draws)) for of_output in zip(*draws, strict=True)
         ]
+
+
+class _Remembered:
+    """What earlier answers have taught."""
+
+    def __init__(self, errors: HonestErrors):
+        self._errors = errors
+
+    def widen(
+        self, variant: str, found: Sequence[Distance], usual: Sequence[Allowance], truth: Sequence[torch.Tensor]
+    ) -> tuple[list[Allowance], list[float | None]]:
+        return self._errors.widen(variant, found, usual, truth, asks=False)
+
+    def explain(self, found: Distance, outputs: Sequence[torch.Tensor], truth: Sequence[torch.Tensor]) -> str:
+        return self._errors.explain(found, outputs, truth)
