@@ -91,7 +91,7 @@ def _in_files() -> int:
 
 @cache
 def _most_in_a_socket() -> int:
-    """`syscalls` lets nobody enlarge its buffers."""
+    """`seccomp` lets nobody enlarge its buffers."""
     with socket.socket(socket.AF_UNIX) as one:
         return sum(one.getsockopt(socket.SOL_SOCKET, which) for which in (socket.SO_SNDBUF, socket.SO_RCVBUF))
 

@@ -9,7 +9,7 @@ record, never silently assumed:
     ipc       own System V and POSIX message namespace
     mount     own mount table with a fresh /proc, all but the folders of this worker read-only
     files     Landlock: writing only beneath the folders of this worker, nor cutting off
-    reads     Landlock: reading only there, and what `view` names of the machine
+    reads     Landlock: reading only there, and what `readable` names of the machine
     syscalls  seccomp: no system calls that only attacks are made of
     limits    rlimits on private memory, file size, core dumps; in a namespace of its own it stands only if the
               number of processes is limited too

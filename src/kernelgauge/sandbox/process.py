@@ -66,7 +66,7 @@ class WorkerProcess:
         environment: variables beside the scrubbed minimum; `{scratch}` in a value is replaced.
         sealed: whether the walls of `isolation` go up.
         writable: folders it may write to beside its scratch.
-        visible: folders it may read beside these, `given` and what `view` names.
+        visible: folders it may read beside these, `given` and what `readable` names.
         preload: modules the zygote imports before it forks; named by backends or by us, never by candidates.
         compiles: whether it starts compilers, which together take more memory than a worker.
     """
@@ -203,7 +203,7 @@ class WorkerProcess:
             raise
 
     def _count(self, order: bytes) -> int:
-        """What comes of an order to count; see `holdings`."""
+        """What comes of an order to count; see `resource_usage`."""
         if not self._has_holder():
             return count(order, [self.pid], self._folders)
         try:

@@ -173,7 +173,7 @@ class Session:
     def weigh(
         self, problem: Problem, protocol: Protocol, parameters: Sequence[str], draws: tuple[int, int] = (1, 1)
     ) -> Weighed:
-        """Answers without the work, and cut corners, that a protocol would accept, on the CPU; see `admission.weigh`.
+        """Answers without the work, and cut corners, that a protocol would accept, on the CPU; see `screening.weigh`.
 
         Raises:
             ProblemError: the reference itself fails.

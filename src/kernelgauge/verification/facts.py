@@ -15,7 +15,7 @@ _PARTLY_READ = 0.05
 
 
 def differences(found: dict[str, Any], facts: Facts) -> Iterator[str]:
-    """Where a problem at its full sizes (`examination.described`) is not the published one."""
+    """Where a problem at its full sizes (`description.described`) is not the published one."""
     yield from _constants(found["constants"], facts.constants)
     yield from _differs("inputs", found["inputs"], [_as_found(each) for each in facts.inputs])
     yield from _differs("constructor arguments", found["init_args"], facts.init_args)
@@ -49,7 +49,7 @@ def minimal_bytes(described: dict[str, Any], unreached: list[str]) -> int | None
 
 
 def size_differences(found: dict[str, Any], facts: Facts, size: SizeFacts) -> Iterator[str]:
-    """Where a forward at a reduced size (`examination.ran`) is not as recorded."""
+    """Where a forward at a reduced size (`description.ran`) is not as recorded."""
     yield from _constants(found["constants"], size.constants)
     shapes = [each.get("shape", each.get("value")) for each in found["inputs"]]
     if len(size.inputs) < len(shapes):  # some catalogue entries list tensors only

@@ -105,8 +105,8 @@ def _become(request: dict[str, Any], own_namespaces: bool, outer_walls: list[str
 def _hold_namespace(control: int, folders: list[Path]) -> None:
     """First process of a namespace: reaps orphans, takes all with it when it ends.
 
-    On the order `stop` it stops all others; to that and to `tell` it answers with a `stillness.Running`, to `held N`
-    and `stored N` with the bytes of memory and, in these folders, of disk that they hold; see `holdings`.
+    On the order `stop` it stops all others; to that and to `tell` it answers with a `freeze.Running`, to `held N`
+    and `stored N` with the bytes of memory and, in these folders, of disk that they hold; see `resource_usage`.
     """
     isolation.die_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

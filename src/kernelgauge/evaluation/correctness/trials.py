@@ -136,7 +136,7 @@ def acceptance(reference: Reference, facts: Facts, asks: bool = True) -> Accepts
 
 
 class Observer(Protocol):
-    """Looks at every trial beside the candidate; see `admission.Weighing`."""
+    """Looks at every trial beside the candidate; see `screening.Weighing`."""
 
     blind: Probes
 

@@ -21,7 +21,7 @@ _EXPLAINED = 1.0
 
 
 class Honest(Protocol):
-    """Knows what honest float32 arithmetic makes of the inputs drawn last; see `honest.HonestErrors`."""
+    """Knows what honest float32 arithmetic makes of the inputs drawn last; see `honest_errors.HonestErrors`."""
 
     def widen(
         self, variant: str, found: Sequence[Distance], usual: Sequence[Allowance], truth: Sequence[torch.Tensor]

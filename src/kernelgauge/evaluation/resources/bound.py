@@ -70,7 +70,7 @@ class Bounds:
                 self.work(problem, math, environment)
 
     def certain(self, problem: Problem, math: MathMode, device: str, environment: Environment) -> Work:
-        """Bytes that any right kernel moves (see `sensitivity`); needs the device for itself.
+        """Bytes that any right kernel moves (see `required_bytes`); needs the device for itself.
 
         Raises:
             ProblemError: the problem's own code fails, or the device has not the memory.

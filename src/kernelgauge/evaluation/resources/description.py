@@ -46,7 +46,7 @@ def ran(zygote: Zygote, problem: Problem) -> dict[str, Any]:
 
 
 def certain(zygote: Zygote, problem: Problem, math: MathMode, device: str) -> dict[str, int]:
-    """Bytes of inputs and outputs that any right kernel moves; see `sensitivity.certain`.
+    """Bytes of inputs and outputs that any right kernel moves; see `required_bytes.certain`.
 
     Raises:
         ProblemError: its own code fails, or the device has not the memory.
