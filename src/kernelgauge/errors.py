@@ -8,6 +8,7 @@
     │   ├── BackendMissing    the backend cannot run on this machine
     │   ├── DeviceMissing     this machine has no such device
     │   └── StoreError        a run folder that cannot be read or written
+    │       └── DiskFull      no space for it (exit code 3: the machine, not the request)
     └── MachineError          our machine failed, not the candidate (exit code 3); retried, never scored
         └── OutOfDeviceMemory the GPU has no room for what the parent itself needs
 
@@ -61,6 +62,12 @@ class DeviceMissing(UsageError):
 
 class StoreError(UsageError):
     """A run folder is locked, malformed, of another format, or cannot be written."""
+
+
+class DiskFull(StoreError):
+    """No space, no quota, or no larger file allowed, where something was to be kept."""
+
+    exit_code = 3
 
 
 class MachineError(KernelgaugeError):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kernelgauge.errors import StoreError
+from kernelgauge.errors import DiskFull, StoreError
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """No space, no quota, or no larger file allowed: to the user all of these are a full disk."""
@@ -17,7 +17,7 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 def refused(error: OSError, path: Path) -> StoreError:
     """The sentence for a file operation on `path` that failed; to be raised by the caller."""
     if error.errno in FULL:
-        return StoreError(
+        return DiskFull(
             f"disk full while writing {path} ({error.strerror}); nothing finished was lost; "
             "free space and run the same command to go on"
         )

@@ -59,8 +59,8 @@ def describe(path: Path, math: MathMode = "ieee") -> dict[str, Any]:
     """Shapes, names and work of a problem at the sizes in its text, on the meta device: without its memory.
 
     `flops` counts matrix products, convolutions and attention (`torch.utils.flop_counter`); `bytes` tells inputs,
-    each parameter and outputs apart. `moved` are the bytes that it has to read and write (see `bytes_read`). Where the
-    forward looks at values, what follows from running it is None.
+    each parameter and outputs apart. `moved` are the bytes that it has to read and write (see `bytes_read`). Where
+    the forward looks at values, what follows from running it is None.
     """
     # Here, not above: it imports Triton, which must not be in the zygote before a worker has said how it is to run.
     from torch.utils.flop_counter import FlopCounterMode
