@@ -51,7 +51,7 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def session(cache_folder: Path) -> Iterator[Session]:
-    with Session() as made:
+    with Session(device="cpu") as made:
         yield made
 
 

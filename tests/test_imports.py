@@ -23,7 +23,7 @@ ROOMS = (
     *("evaluation", "evaluation.resources", "evaluation.measurement", "evaluation.correctness", "evaluation.sides"),
     *("evaluation.failures", "worker", "report.runs", "report.page", "report.tables", "report", "report.figures"),
     *("generation", "sandbox", "wire", "report.table"),
-    *("models", "models.budget", "search", "problems", "checks", "backends", "store", "timing", "kernels"),
+    *("models", "models.budget", "judging", "search", "problems", "checks", "backends", "store", "timing", "kernels"),
     *("config", "profiling", "hardware", "registry", "deletion", "schema", "redaction", "errors", "syntax"),
     "protocols",
 )

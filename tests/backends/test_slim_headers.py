@@ -266,7 +266,7 @@ def test_whatever_goes_wrong_on_the_way_is_tried_the_long_way(
 @pytest.mark.nightly
 @needs_compiler
 def test_a_build_that_never_ends_is_tried_the_long_way(cache_folder: Path) -> None:
-    with Session(limits=Limits(build_seconds=60.0)) as session:
+    with Session(limits=Limits(build_seconds=60.0), device="cpu") as session:
         built = session.supervisor.build(quick("if slim: time.sleep(1000)"), "cpu")
         assert built.folder is not None
         assert [part.route for part in parts(built.folder)] == ["full"]

@@ -405,7 +405,11 @@ def test_many_problems_are_described_by_processes_that_need_not_import(session: 
         fork(zygote, request, descriptors)
 
     problems = [load_problem(key) for key in ("2/39", "1/2", "1/19", "2/14")]
-    with Session() as fresh, pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+    with (
+        Session(device="cpu") as fresh,
+        pytest.MonkeyPatch.context() as patch,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         patch.setattr(Zygote, "fork", noted)
         bounds = Bounds(fresh._zygote, Path(folder))
         found = [bounds.work(each, "ieee", fresh.environment) for each in problems]

@@ -149,7 +149,7 @@ class ModelNew(torch.nn.Module):
 
 @pytest.fixture(scope="module")
 def impatient() -> Iterator[Session]:
-    with Session(limits=Limits(call_seconds=4.0, first_call_seconds=12.0)) as session:
+    with Session(limits=Limits(call_seconds=4.0, first_call_seconds=12.0), device="cpu") as session:
         yield session
 
 

@@ -49,12 +49,12 @@ from inspect_ai.scorer import SampleScore, pass_at
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import ReferenceTooLarge, UsageError
 from kernelgauge.generation.extraction import Extracted
+from kernelgauge.judging import device_of
 from kernelgauge.models.asking.solver import LAST
 from kernelgauge.models.contestants.providers import Asked, Compiler, Contestants
 from kernelgauge.models.contestants.replay import Given, recorded
 from kernelgauge.models.judging.metrics import by_level, geometric_mean, overall
 from kernelgauge.models.judging.scorer import as_score
-from kernelgauge.models.setting import device_of
 from kernelgauge.models.task.task import benchmark, kernelbench
 from kernelgauge.report.figures.estimators import pass_at_k
 from kernelgauge.schema import Evaluation, NoCandidate

@@ -97,7 +97,7 @@ class ModelNew(torch.nn.Module):
 
 @pytest.mark.parametrize(("files", "outcome"), [(5, "passed"), (40, "runtime_error")])
 def test_what_a_candidate_writes_is_limited_in_all(files: int, outcome: str) -> None:
-    with Session(limits=Limits(disk_gb=0.2)) as session:
+    with Session(limits=Limits(disk_gb=0.2), device="cpu") as session:
         problem = Problem(key="quick", name="quick", source=REFERENCE)
         source = WRITES.format(files=files)
         record = session.evaluate(problem, source, backend="torch", timed=False, protocol="v0.1")

@@ -165,7 +165,7 @@ class ModelNew(torch.nn.Module):
 )
 def test_what_a_candidate_shares_or_has_others_hold_is_limited(times: int, children: int, outcome: str) -> None:
     """Two gigabytes are allowed, by 250 megabytes each: three fit, twelve do not."""
-    with Session(limits=Limits(memory_gb=2.0)) as session:
+    with Session(limits=Limits(memory_gb=2.0), device="cpu") as session:
         assert memory_limit(session.settings, "cpu") == 2 * 2**30
         source = HOARDS.format(megabytes=250, times=times, children=children)
         problem = Problem(key="quick", name="quick", source=REFERENCE)

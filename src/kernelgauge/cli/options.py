@@ -15,7 +15,6 @@ from kernelgauge.schema import Sizes, suite_of
 
 if TYPE_CHECKING:
     from kernelgauge.config import Protocol
-    from kernelgauge.schema import RuleSetName
 
 
 class SizesOption(StrEnum):
@@ -122,30 +121,23 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 def chosen_device(device: DeviceOption | None) -> str:
     """The device asked for, or the best one here."""
-    from kernelgauge.hardware.environment import best_device
+    from kernelgauge.judging import device_of
 
-    return device.value if device else best_device()
+    return device_of(_value(device))
 
 
 def running_device(device: DeviceOption | None) -> str:
-    """The device asked for, or the best one here, to run candidates on; raises DeviceMissing."""
-    from kernelgauge.errors import DeviceMissing
-    from kernelgauge.hardware.environment import missing_device
+    """The same, to run candidates on; raises DeviceMissing."""
+    from kernelgauge import judging
 
-    where = chosen_device(device)
-    if reason := missing_device(where):
-        raise DeviceMissing(f"{reason}; --device cpu runs on the processor")
-    return where
+    return judging.running_device(_value(device))
 
 
 def chosen_sizes(sizes: SizesOption | None, device: str, problem: str | None = None) -> Sizes:
     """The sizes asked for, or those that fit the device; a problem from elsewhere may have only its own."""
-    if sizes is not None:
-        return sizes.value  # type: ignore[return-value]
-    from kernelgauge.problems.loader import sizes_within
+    from kernelgauge.judging import sizes_of
 
-    fitting: Sizes = "full" if device == "cuda" else "medium"
-    return fitting if problem is None else sizes_within(problem, fitting)
+    return sizes_of(_value(sizes), device, problem)
 
 
 def sizes_of_run(sizes: SizesOption | None, device: str, keys: Sequence[str]) -> Sizes:
@@ -179,29 +171,13 @@ def chosen_rules(
     Raises:
         UsageError: unknown names, two different arithmetics, or a timer that does not fit device or protocol.
     """
-    from kernelgauge.config import load_protocol
+    from kernelgauge.judging import arithmetic_of, protocol_under
 
-    rules = load_protocol(protocol)
-    wanted = chosen_math(math, precision)
-    if timer is not None:
-        from kernelgauge.timing.timers import check_timer
-
-        check_timer(timer, device, rules)
-    allowed: RuleSetName | None = kernels.value if kernels else None
-    return rules.under(wanted.value if wanted else None, timer, allowed) if wanted or timer or allowed else rules
+    return protocol_under(protocol, device, arithmetic_of(_value(math), _value(precision)), timer, _value(kernels))
 
 
-def chosen_math(math: MathOption | None, precision: PrecisionOption | None) -> MathOption | None:
-    """The arithmetic asked for by either name; None where that is the protocol's own.
-
-    Raises UsageError where both are named and differ: fp32 is no narrower arithmetic.
-    """
-    from kernelgauge.config import NARROW
-
-    named = None if precision in (None, PrecisionOption.fp32) else MathOption(precision.value)  # type: ignore[union-attr]
-    if math is not None and precision is not None and math != named and (named or math in NARROW):
-        raise UsageError(f"--math {math.value} and --precision {precision.value} are two different arithmetics")
-    return math or named
+def _value(option: StrEnum | None) -> str | None:
+    return option.value if option else None
 
 
 def command_line() -> str:
@@ -211,8 +187,9 @@ def command_line() -> str:
 
 def chosen_gpu_memory(gpu_memory: float | None, device: str) -> float | None:
     """The cap asked for; raises UsageError where there is no GPU's memory to cap."""
-    if gpu_memory is not None and device == "cpu":
-        raise UsageError("--gpu-memory goes with --device cuda: on a CPU there is no such memory to limit")
+    from kernelgauge.judging import check_cap
+
+    check_cap(gpu_memory, device)
     return gpu_memory
 
 

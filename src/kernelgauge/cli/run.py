@@ -45,7 +45,6 @@ from kernelgauge.cli.options import (
     TimedCalls,
     TimingMethod,
     chosen_gpu_memory,
-    chosen_math,
     chosen_rules,
     chosen_suite,
     command_line,
@@ -119,7 +118,6 @@ def run(
         raise UsageError("name who is judged: either --contestant or --model")
     if model is not None:
         where = running_device(device)
-        chosen_math(math, precision)  # refuses two that differ: the task below takes no precision for fp32
         splits = [f"level_{number}" for number in parse_levels(level) or ()]
         counts = {"num_correct_trials": num_correct_trials, "num_perf_trials": num_perf_trials}
         task = {
@@ -128,7 +126,7 @@ def run(
             **{"p": p, "measure_performance": not untimed, "verbose": verbose},
             **{"problems": parse_names(problems), "suite": suite, "limit": limit, "backend": backend},
             **{"sizes": sizes.value if sizes else None, "device": where, "protocol": protocol},
-            **{"math": math.value if math else None, "precision": precision.value if precision else "fp32"},
+            **{"math": math.value if math else None, "precision": precision.value if precision else None},
             **{
                 "timing_method": timing_method,
                 "jobs": jobs,

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from kernelgauge.backends.registry import backend_named, detect
-from kernelgauge.config import Limits, MathMode, Protocol, load_protocol, load_settings
+from kernelgauge.config import Limits, MathMode, Protocol, load_settings
 from kernelgauge.errors import (
     BackendMissing,
     CandidateError,
     StoreError,
+    UsageError,
 )
 from kernelgauge.evaluation.correctness.screening import Weighed, weigh
 from kernelgauge.evaluation.job import Job
@@ -28,6 +29,7 @@ from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import LocalExecutor, devices_of
 from kernelgauge.hardware import peaks
 from kernelgauge.hardware.environment import environment, require_device
+from kernelgauge.judging import protocol_under, running_device, sizes_of
 from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.sandbox.zygote_client import worker_device
 from kernelgauge.schema import (
@@ -50,12 +52,20 @@ class Session:
     """Everything needed to evaluate candidates on this machine; close it to end its processes.
 
     Args:
+        device: where candidates run if nothing else is said; default: the GPU where there is one, else the CPU.
         threads: CPU threads per worker; default all cores this process may use.
         limits: what a worker may use before it is stopped.
         builds: folder of the build cache; default below that of this installation.
     """
 
-    def __init__(self, threads: int | None = None, limits: Limits | None = None, builds: Path | None = None):
+    def __init__(
+        self,
+        threads: int | None = None,
+        limits: Limits | None = None,
+        builds: Path | None = None,
+        device: str | None = None,
+    ):
+        self._device = device
         self.settings = load_settings(threads, limits, builds)
         self.environment = environment(self.settings.threads)
         self.supervisor = assembled(self.settings)
@@ -63,6 +73,9 @@ class Session:
         self.memory = self.supervisor.memory
         self.leases = Leases(self.settings.cache / "locks")
         self.baselines = Baselines(self.settings.cache / "baselines")
+
+    def _where(self, device: str | None) -> str:
+        return running_device(device or self._device)
 
     def job(self, problem: Problem, candidate: Candidate, protocol: Protocol, device: str) -> Job:
         """An evaluation about to start.
@@ -79,9 +92,11 @@ class Session:
         source: str,
         *,
         backend: str | None = None,
-        sizes: Sizes = "full",
+        sizes: Sizes | None = None,
         protocol: str | Protocol = "strict",
-        device: str = "cpu",
+        device: str | None = None,
+        math: MathMode | None = None,
+        timer: str | None = None,
         timed: bool = True,
         rules: RuleSetName | None = None,
     ) -> Evaluation:
@@ -91,18 +106,22 @@ class Session:
             problem: a problem, its name in the suite (`"1/23"`), or the path of a reference file.
             source: text that defines `ModelNew`.
             backend: kernel language; default: recognised from the text.
+            sizes: of a problem that is named; default: full on a GPU, medium on a CPU.
+            device: `cpu`, `cuda`, `cuda:1`; default: the session's.
+            math: arithmetic of both sides; default: the protocol's.
+            timer: how calls are timed; default: the protocol's.
             timed: whether to time a candidate that passed; without, the record has no speedup.
             rules: what counts as a kernel; default: what the protocol says.
 
         Raises:
             UsageError: unknown or malformed problem, unknown protocol, a source that is not text or too large, or
                 the backend cannot run here.
+            DeviceMissing: this machine has no such device.
             MachineError: the machine failed twice.
         """
-        if not isinstance(problem, Problem):
-            problem = load_problem(problem, sizes=sizes)
-        judged = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
-        judged = judged.under(rules=rules) if rules else judged
+        device = self._where(device)
+        problem = _loaded(problem, sizes, device)
+        judged = protocol_under(protocol, device, math, timer, rules)
         job = self.job(problem, _candidate(problem, source, backend), judged, device)
         self.memory.check(problem, judged, device, self.environment)
         with self.leases.shared(device) if device == "cpu" else nullcontext():
@@ -118,8 +137,8 @@ class Session:
         source: str | None = None,
         *,
         backend: str | None = None,
-        sizes: Sizes = "full",
-        device: str = "cpu",
+        sizes: Sizes | None = None,
+        device: str | None = None,
         math: MathMode = "ieee",
         counters: bool = True,
         sealed: bool = True,
@@ -134,8 +153,8 @@ class Session:
         Raises:
             UsageError, MachineError: as `evaluate`; what the candidate does wrong is in the record.
         """
-        if not isinstance(problem, Problem):
-            problem = load_problem(problem, sizes=sizes)
+        device = self._where(device)
+        problem = _loaded(problem, sizes, device)
         candidate = None if source is None else _candidate(problem, source, backend)
         _check_backend(problem, candidate.backend if candidate else "torch", device)
         profiler = Profiler(self._zygote, self.supervisor.build, device, self.environment, counters, sealed, math)
@@ -225,6 +244,14 @@ class Session:
         self.close()
 
 
+def _loaded(problem: Problem | str | Path, sizes: Sizes | None, device: str) -> Problem:
+    if not isinstance(problem, Problem):
+        return load_problem(problem, sizes=sizes_of(sizes, device, problem))
+    if sizes not in (None, problem.sizes):
+        raise UsageError(f"problem {problem.key} is here at {problem.sizes} sizes: name it to have {sizes} ones")
+    return problem
+
+
 def _candidate(problem: Problem, source: str, backend: str | None) -> Candidate:
     """A source as a candidate; raises CandidateError if it is not text or too large."""
     try:
@@ -255,13 +282,14 @@ def evaluate(
     source: str,
     *,
     backend: str | None = None,
-    sizes: Sizes = "full",
+    sizes: Sizes | None = None,
     protocol: str | Protocol = "strict",
-    device: str = "cpu",
+    device: str | None = None,
+    math: MathMode | None = None,
+    timer: str | None = None,
     timed: bool = True,
     rules: RuleSetName | None = None,
 ) -> Evaluation:
-    """Judge one candidate in the default session; see `Session.evaluate`."""
-    return default_session().evaluate(
-        problem, source, backend=backend, sizes=sizes, protocol=protocol, device=device, timed=timed, rules=rules
-    )
+    """Judge one candidate in the default session, on the GPU where there is one; see `Session.evaluate`."""
+    asked = {"backend": backend, "sizes": sizes, "protocol": protocol, "device": device, "math": math}
+    return default_session().evaluate(problem, source, **asked, timer=timer, timed=timed, rules=rules)  # type: ignore[arg-type]

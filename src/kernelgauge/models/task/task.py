@@ -18,12 +18,13 @@ from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import Protocol, first_complaint
 from kernelgauge.errors import BackendMissing, UsageError
 from kernelgauge.generation.prompts.prompt import Asked, Prompts, backend_for
+from kernelgauge.judging import device_of, sizes_of
 from kernelgauge.models.asking.agent import REACT, budget_of_agent, working_agent
 from kernelgauge.models.asking.solver import search
 from kernelgauge.models.asking.workbench import at_hand
 from kernelgauge.models.judging.judge import judge_of
 from kernelgauge.models.judging.scorer import kernel
-from kernelgauge.models.setting import Setting, device_of, sizes_of
+from kernelgauge.models.setting import Setting
 from kernelgauge.models.usage import one_sentence
 from kernelgauge.problems.catalogue import entry, select
 from kernelgauge.problems.loader import check_sizes
@@ -39,12 +40,16 @@ class _Usual(int):
     """A count that nobody asked for: v0.1's own, which no other protocol is to take."""
 
 
+class _UsualName(str):
+    """A name that nobody asked for."""
+
+
 @task
 def kernelbench(
     splits: str | Sequence[str] = _USUAL_SPLITS,
     limit: int | None = None,
     option: str = "one_shot",
-    precision: str = "fp32",
+    precision: str = _UsualName("fp32"),
     include_hardware: bool = False,
     gpu_name: str | None = None,
     backend: str | None = None,
@@ -146,7 +151,9 @@ def benchmark(
     """The task behind `kernelbench`, whose arguments it takes. Raises UsageError for a wrong one."""
     _check_numbers(limit, p, temperature, max_regenerations)
     where = device_of(device)
-    given: dict[str, Any] = {name: None if isinstance(value, _Usual) else value for name, value in judging.items()}
+    given: dict[str, Any] = {
+        name: None if isinstance(value, _Usual | _UsualName) else value for name, value in judging.items()
+    }
     setting = Setting(device=where, sizes=sizes_of(sizes, where), **given)
     strategy = ",".join(_listed(strategy))
     protocol = setting.chosen_protocol()
