@@ -93,7 +93,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "file": "",
         "notes/todo.txt": "buy milk",
         "answers/1_19.py": RELU,
-        "elsewhere/1_19.py": f"{RELU}\n\nkernels = load_inline(cuda_sources='__global__ void relu() {}')\n",
+        "elsewhere/1_19.py": f"{RELU}\n\nkernels = load_inline(cuda_sources='__global__ void relu();')\n",
         "cut.py": RELU[:-2],
         "kernel.cu": "__global__ void relu(float* x) {}",
         "nothing/readme.txt": "",
