@@ -19,6 +19,7 @@ from kernelgauge.errors import (
 )
 from kernelgauge.evaluation import examination
 from kernelgauge.evaluation.admission import Weighed, weigh
+from kernelgauge.evaluation.attempts import one_thread
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.launcher import worker_device
 from kernelgauge.evaluation.profiling import Profiler
@@ -178,7 +179,8 @@ class Session:
         Raises:
             ProblemError: the reference itself fails.
         """
-        return weigh(self._zygote, problem, protocol, "cpu", parameters, draws)
+        with one_thread():
+            return weigh(self._zygote, problem, protocol, "cpu", parameters, draws)
 
     def queue(
         self, device: str, jobs: int, places: int, *, timed: bool = True, changed: Callable[[Load], None]
