@@ -22,6 +22,7 @@ from kernelgauge.evaluation.correctness.screening import Weighed, weigh
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.profiling import Profiler
 from kernelgauge.evaluation.resources import description
+from kernelgauge.evaluation.retries import one_thread
 from kernelgauge.execution.assembly import assembled
 from kernelgauge.execution.evaluation_queue import EvaluationQueue, Load
 from kernelgauge.execution.judge_process import JudgeProcess
@@ -197,7 +198,8 @@ class Session:
         Raises:
             ProblemError: the reference itself fails.
         """
-        return weigh(self._zygote, problem, protocol, "cpu", parameters, draws)
+        with one_thread():
+            return weigh(self._zygote, problem, protocol, "cpu", parameters, draws)
 
     def queue(
         self, device: str, jobs: int, places: int, *, timed: bool = True, changed: Callable[[Load], None]
