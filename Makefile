@@ -4,13 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV_READY := $(VENV)/.dev-ready
+DOCS_READY := $(VENV)/.docs-ready
 # Twelve problems of three levels: five minutes on two cores.
 PROBLEMS ?= 1/19,1/23,1/26,1/36,1/47,1/88,1/94,2/14,2/76,2/99,3/1,3/31
 DEMO ?= runs/demo
 
 BOARD ?= site/leaderboard
+# Where the site of docs/ is built.
+SITE ?= site/docs
 
-.PHONY: setup demo board test check nightly gpu-test clean
+.PHONY: setup demo board docs docs-links test check nightly gpu-test clean
 
 setup: $(READY)
 
@@ -26,6 +29,10 @@ $(DEV_READY): $(READY)
 	$(BIN)/pip install --quiet --editable '.[dev]'
 	touch $@
 
+$(DOCS_READY): $(READY)
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	touch $@
+
 # The main job on a laptop: the compiler contestant on a part of the suite, then its report.
 demo: $(READY)
 	$(BIN)/kernelgauge run --contestant inductor --device cpu --sizes medium --jobs 2 --out $(DEMO) --problems $(PROBLEMS)
@@ -38,6 +45,15 @@ board: $(READY)
 	tar -xJf results/h200/runs.tar.xz -C runs/h200 --strip-components 1
 	$(BIN)/kernelgauge leaderboard runs/h200/inductor_strict runs/h200/inductor_v0.1 --out $(BOARD)
 	@echo "open $(BOARD)/index.html in a browser"
+
+# The site. A warning is an error: a link to no page or heading, a page in no list, a variable that no page names.
+docs: $(DOCS_READY)
+	$(BIN)/python -m sphinx -b html -n -W --keep-going -q docs $(SITE)
+	@echo "open $(SITE)/index.html in a browser"
+
+# Links to other sites, which need a network.
+docs-links: $(DOCS_READY)
+	$(BIN)/python -m sphinx -b linkcheck -q docs $(SITE)-links
 
 # Files side by side, each in one process: a fixture of minutes is made once.
 test: $(DEV_READY)

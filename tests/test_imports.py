@@ -16,7 +16,7 @@ import kernelgauge
 
 ROOT = Path(kernelgauge.__file__).parent
 # From the top: each room imports those below it alone. `room.name` is a folder in a room, or one of its files that
-# lies lower than the rest of it. docs/architecture.md shows the same.
+# lies lower than the rest of it. docs/explanation/architecture.md shows the same.
 ROOMS = (
     *("__main__", "cli", "runs", "models.logs", "models.task", "models.contestants", "models.asking"),
     *("selftest", "serve", "verification", "models.judging", "leaderboard", "session", "execution"),
@@ -75,7 +75,7 @@ def room(module: str) -> str:
     parts = module.split(".")
     names = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
     found = next((name for name in names if name in DEPTH), None)
-    assert found, f"{module} is in no room of the architecture: give it a place in ROOMS and docs/architecture.md"
+    assert found, f"{module} is in no room: give it a place in ROOMS and docs/explanation/architecture.md"
     return found
 
 

@@ -18,7 +18,7 @@ from kernelgauge.session.session import Session
 
 ALL = specimens()
 BY_NAME = {specimen.name: specimen for specimen in ALL}
-PAGE = Path(__file__).parents[2] / "docs" / "threat-model.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "threat-model.md"
 # A row of a table there: class, how it is stopped, by what, specimens.
 ROW = re.compile(r"^\| `([a-z]+/[a-z_]+)` \| (\w+) \|.*\| (.*) \|$", re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""The least time the hardware allows, from work and peaks. Pure functions; formulas of docs/bound.md.
+"""The least time the hardware allows, from work and peaks. Pure functions; formulas of docs/explanation/bound.md.
 
 Two figures, which must not be mixed up:
 

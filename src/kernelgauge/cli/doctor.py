@@ -14,7 +14,7 @@ from kernelgauge.errors import UsageError
 def doctor(
     measure: Annotated[
         bool,
-        typer.Option("--measure", help="Measure this machine's peaks instead, for bounds (docs/bound.md)."),
+        typer.Option("--measure", help="Measure this machine's peaks instead, which bounds need."),
     ] = False,
     device: DeviceName = None,
     as_json: AsJson = False,

@@ -37,7 +37,7 @@ def selftest(
 
     found = chosen(only)
     if not found:
-        raise UsageError(f"no specimen, class, area or kind is called {only!r}: docs/threat-model.md lists them")
+        raise UsageError(f"no specimen, class, area or kind is called {only!r}: see docs/explanation/threat-model.md")
     if gpu and (reason := missing_device("cuda")):
         raise UsageError(f"--gpu: {reason}")
     from kernelgauge.cli.progress import counting

@@ -20,7 +20,7 @@ class Tabled(Records):
         return latest(self.evaluations())
 
     def to_pandas(self, table: str = "evaluations") -> pandas.DataFrame:
-        """A tidy table as a data frame: `evaluations`, `samples`, `trials`, ...; see docs/reports.md.
+        """A tidy table as a data frame: `evaluations`, `samples`, `trials`, ...; see docs/reference/tables.md.
 
         Raises UsageError if there is no such table, or pandas is not installed.
         """

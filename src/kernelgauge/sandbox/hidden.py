@@ -49,4 +49,4 @@ def what_is_missing(walls: tuple[str, ...]) -> str:
         return ""
     left = [name for name in missing if name in left_out()]
     why = f" ({WITHOUT} leaves out {', '.join(left)})" if left else ""
-    return f"no {', '.join(missing)} wall stands around a candidate here{why}: see docs/isolation.md"
+    return f"no {', '.join(missing)} wall stands around a candidate here{why}: see docs/explanation/isolation.md"

@@ -153,7 +153,7 @@ class Evaluation(Record):
     environment: Environment
     isolation: tuple[str, ...]
     """Which walls stood around the worker: `network`, `pid`, `ipc`, `mount`, `limits`, `files`, `reads`, `syscalls`.
-    See docs/isolation.md."""
+    See docs/explanation/isolation.md."""
     outcome: Outcome
     reason: str = ""
     """One sentence: what happened, where; empty for a pass."""

@@ -28,7 +28,7 @@ def check_walls(found: Collection[str]) -> None:
     if missing := [name for name in NEEDED if name not in found]:
         raise UsageError(
             f"no {', '.join(missing)} wall stands around a worker here, so no strangers' candidates are judged: "
-            "allow user namespaces, Landlock and seccomp (docs/isolation.md), or say --without-walls"
+            "allow user namespaces, Landlock and seccomp (docs/explanation/isolation.md), or say --without-walls"
         )
 
 

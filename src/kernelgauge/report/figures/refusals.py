@@ -1,4 +1,4 @@
-"""Refused candidates by class of what they broke; the classes are those of docs/threat-model.md."""
+"""Refused candidates by class of what they broke; the classes are those of docs/explanation/threat-model.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables there are, column by column. Their meaning for a reader stands here once; docs/reports.md repeats it."""
+"""The tables there are, column by column. docs/reference/tables.md repeats what each column means."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from kernelgauge.schema import RULE_SETS, Outcome, Problem, RuleSetName
 
 KINDS = ("honest", "broken", "cheats")
 KEYS = {
-    "class": "row of docs/threat-model.md that it belongs to, or for an honest one resembles: `timing/late_work`",
+    "class": "row of docs/explanation/threat-model.md that it belongs to, or if honest resembles: `timing/late_work`",
     "verdict": "the outcome that is due, and for a rejection its rule; without one any will do",
     "cuda": "the same on a GPU, where another is due there",
     "problem": "the problem of `problems/` that it answers; default `linear_norm_relu`",

@@ -3,7 +3,7 @@
 # class: timing/hidden_in_copy
 # problem: large_map
 # needs: cuda
-# open: the parent cannot look into a GPU's memory when a worker says that it has computed, so what takes no longer than a copy hides in it; the floor of docs/bound.md refuses times that the memory does not allow
+# open: the parent cannot look into a GPU's memory when a worker says that it has computed, so what takes no longer than a copy hides in it; the floor of docs/explanation/bound.md refuses times that the memory does not allow
 # verdict: passed
 import torch
 
