@@ -336,7 +336,7 @@ def test_every_rule_that_a_record_can_name_is_in_one_class() -> None:
 
 
 def test_the_classes_are_those_of_the_threat_model() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "threat-model.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "explanation" / "threat-model.md").read_text(encoding="utf-8")
     headings = {line[3:].lower() for line in text.splitlines() if line.startswith("## ")}
     assert set(CLASSES) <= headings
 
