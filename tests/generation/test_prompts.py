@@ -206,7 +206,7 @@ def test_a_refusal_says_why_and_what_to_do() -> None:
             "compiles k.cu, which it does not hold",
         ),
         (
-            "```python\nimport kernelgauge.problems\nclass ModelNew:\n    x = load_inline(cuda_sources='')\n```",
+            "```python\nimport kernelgauge.problems\nclass ModelNew:\n    x = load_inline(cuda_sources='x')\n```",
             "line 1 breaks the rule imports_evaluator",
         ),
     ],
