@@ -31,14 +31,14 @@ class Judging(Record):
     """Arithmetic of both sides, see `config.MathMode`; None: the protocol's, or what `precision` says."""
     timing_method: str | None = None
     """Which timer; None: the protocol's."""
-    num_correct_trials: int | None = Field(None, ge=1)
+    num_correct_trials: int | None = Field(default=None, ge=1)
     """Checked calls, see `config.Protocol.counting`; None: the protocol's."""
-    num_perf_trials: int | None = Field(None, ge=2)
+    num_perf_trials: int | None = Field(default=None, ge=2)
     """Timed calls; None: the protocol's."""
     measure_performance: bool = True
     rules: str | None = None
     """What counts as a kernel; None: what the protocol says."""
-    gpu_memory_gb: float | None = Field(None, gt=0)
+    gpu_memory_gb: float | None = Field(default=None, gt=0)
     """The cap on the GPU's memory, see `config.Limits`."""
 
     def chosen_protocol(self) -> Protocol:

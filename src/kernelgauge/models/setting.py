@@ -17,11 +17,11 @@ class Setting(Judging):
     """Folder of the build cache; None: below that of this installation."""
     out: Path | None = None
     """Run folder that records are appended to; None: they are in Inspect's log only."""
-    jobs: int | None = Field(None, ge=1)
+    jobs: int | None = Field(default=None, ge=1)
     """Candidates built and (on a CPU) checked at once; None: one on a CPU, else as many as there are cores."""
-    budget_tokens: int | None = Field(None, ge=1)
+    budget_tokens: int | None = Field(default=None, ge=1)
     """What all calls of the run may read and write; None: without limit."""
-    budget_usd: float | None = Field(None, gt=0)
+    budget_usd: float | None = Field(default=None, gt=0)
 
     @field_validator("build_dir", "out")
     @classmethod
