@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,12 @@ from kernelgauge.session.session import Session
 
 TURN_SECONDS = 3600
 """Of a test in a file that may have to wait for the GPU: waiting counts towards its time."""
+
+
+def pytest_configure() -> None:
+    """A shell has what it starts in the background ignore ctrl-C, and so would every command that tests interrupt."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

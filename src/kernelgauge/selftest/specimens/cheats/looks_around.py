@@ -14,6 +14,8 @@ import torch.nn as nn
 
 import kernelgauge
 
+_MINE = f"left-behind-{os.urandom(8).hex()}"
+
 
 def _found():
     found = [name for name in os.environ if "KEY" in name or "SEED" in name or "KERNELGAUGE" in name]
@@ -27,7 +29,13 @@ def _found():
         pass
     homes = [entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.getuid() and entry.pw_dir != "/"]
     above = ["../" * depth for depth in range(1, 5)]
-    for place in ("/tmp", "/dev/shm", *homes, *above):
+    try:
+        found += [f"{name} in /dev/shm" for name in os.listdir("/dev/shm") if name != _MINE]
+        with open(os.path.join("/dev/shm", _MINE), "w"):
+            pass  # its own, and gone with it: another process would find it
+    except OSError:
+        pass
+    for place in ("/tmp", *homes, *above):
         try:
             with open(os.path.join(place, "left-behind"), "w"):
                 found.append(f"writable {place}")
