@@ -11,7 +11,7 @@ from pydantic import Field
 
 from kernelgauge.config import NARROW, MathMode, Protocol, load_protocol
 from kernelgauge.errors import DeviceMissing, UsageError
-from kernelgauge.hardware.environment import best_device, missing_device
+from kernelgauge.hardware import environment
 from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.schema import RULE_SETS, Problem, Record, Sizes
 
@@ -97,7 +97,7 @@ def device_of(device: str | int | None) -> str:
     Raises UsageError for anything else.
     """
     if device is None:
-        return best_device()
+        return environment.best_device()
     named = f"cuda:{device}" if str(device).isdecimal() else str(device)
     kind, _, number = named.partition(":")
     if kind not in ("cpu", "cuda") or (number and not number.isdecimal()) or named == "cpu:":
@@ -108,7 +108,7 @@ def device_of(device: str | int | None) -> str:
 def running_device(device: str | int | None) -> str:
     """The same, to run candidates on. Raises DeviceMissing where this machine has no such device."""
     where = device_of(device)
-    if reason := missing_device(where):
+    if reason := environment.missing_device(where):
         raise DeviceMissing(f"{reason}; --device cpu runs on the processor")
     return where
 

@@ -449,7 +449,7 @@ def test_a_preloaded_module_does_not_know_the_folders_of_the_zygote(session: Ses
         ("from kernelgauge import kernels", "cuda"),
         ("import kernelgauge.kernels as raw", "cuda"),
         ("import kernelgauge.profiling.profiler", "torch"),
-        ("from kernelgauge.evaluation import worker", "torch"),
+        ("from kernelgauge.worker import candidate", "torch"),
     ],
 )
 def test_only_raw_kernels_of_ours_make_a_cuda_candidate(text: str, backend: str) -> None:

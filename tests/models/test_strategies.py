@@ -157,7 +157,7 @@ def test_a_profile_that_the_machine_failed_at_is_made_another_time(
 
 
 def test_what_cannot_run_here_is_told_as_a_refusal(tmp_path: Path, problem: str, quick: str) -> None:
-    elsewhere = "from torch.utils.cpp_extension import load_inline\nModelNew = load_inline('k', cuda_sources='')\n"
+    elsewhere = "from torch.utils.cpp_extension import load_inline\nModelNew = load_inline('k', cuda_sources='x')\n"
     task = {"strategy": "refine,turns=2,regenerations=1", "check_kernel": False}
     sample = only(asked(by_turn(fenced(elsewhere), fenced(RIGHT)), tmp_path, problem, quick, **task))
     assert "only on cuda" in sample.messages[2].text and verdict_in(sample)["outcome"] == "passed"

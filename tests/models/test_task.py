@@ -219,7 +219,7 @@ def test_an_answer_at_its_length_limit_is_asked_for_again_and_told_so(
 
 
 def test_a_candidate_for_another_device_is_no_candidate(tmp_path: Path, problem: str, quick: str) -> None:
-    source = "from torch.utils.cpp_extension import load_inline\nModelNew = load_inline('k', cuda_sources='')\n"
+    source = "from torch.utils.cpp_extension import load_inline\nModelNew = load_inline('k', cuda_sources='x')\n"
     sample = only(asked(scripted(fenced(source)), tmp_path, problem, quick, max_regenerations=0))
     assert "only on cuda" in verdict_in(sample)["reason"]
 

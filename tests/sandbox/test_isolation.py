@@ -120,7 +120,7 @@ def test_the_walls_of_a_build_are_in_the_record_of_what_does_not_build(session: 
 LACKING = """
 import os, sys
 from pathlib import Path
-from kernelgauge.evaluation import isolation, landlock
+from kernelgauge.sandbox import isolation, landlock
 kernel, owner, version, read_only = {lacking}
 uname = os.uname()
 os.uname = lambda: os.uname_result((uname.sysname, uname.nodename, kernel, uname.version, uname.machine))
@@ -326,18 +326,18 @@ def can_open(path: Path) -> bool:
 
 CALLS = """
 import ctypes, errno, os, socket, subprocess, threading
-from kernelgauge.evaluation import syscalls
+from kernelgauge.sandbox import seccomp
 libc = ctypes.CDLL(None, use_errno=True)
 libc.prctl(38, 1, 0, 0, 0)
-assert syscalls.refuse({profiled})
-column = list(syscalls._SYS_SECCOMP).index(os.uname().machine)
+assert seccomp.refuse({profiled})
+column = list(seccomp._SYS_SECCOMP).index(os.uname().machine)
 def refused(number, *arguments):
     return libc.syscall(number, *arguments) == -1 and ctypes.get_errno()
-for name, numbers in syscalls._REFUSED.items():
+for name, numbers in seccomp._REFUSED.items():
     assert refused(numbers[column], -1, 0, 0, 0, 0) == errno.EPERM, name
 assert refused(435, 0, 0) == errno.ENOSYS
-assert refused(syscalls._CLONE[column], 0x10000000 | 17, 0, 0, 0, 0) == errno.EPERM
-kept = [refused(n[column], -1, 0, 0, 0, 0) for n in syscalls._REFUSED_UNLESS_PROFILED.values()]
+assert refused(seccomp._CLONE[column], 0x10000000 | 17, 0, 0, 0, 0) == errno.EPERM
+kept = [refused(n[column], -1, 0, 0, 0, 0) for n in seccomp._REFUSED_UNLESS_PROFILED.values()]
 assert {each == errno.EPERM for each in kept} == {not {profiled}}, kept
 thread = threading.Thread(target=lambda: None)
 thread.start()
