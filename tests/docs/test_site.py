@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-AROUND = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")]
+AROUND = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "STABILITY.md", "CHANGELOG.md")]
 VARIABLE = re.compile(r"KERNELGAUGE_[A-Z]+(?:_[A-Z]+)*")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
