@@ -177,7 +177,7 @@ def checked(tasks: list[dict[str, Any]], sizes: str, device: str) -> None:
         try:
             models[task["path"]] = made(load(task, device).ModelNew, reference, device)
             compare_weights(right, models[task["path"]])
-        except Exception as error:
+        except Exception as error:  # boundary: the candidate's own code; the report says so
             report(task, f"{type(error).__name__}: {error}", device)
     told = {path: {"rms": 0.0, "eager": 0.0, "worst": 0.0, "ms": 0.0, "against": ""} for path in models}
     for variant in ("own", "normal"):
@@ -194,7 +194,7 @@ def checked(tasks: list[dict[str, Any]], sizes: str, device: str) -> None:
                 rms, worst = errors(forward(models[task["path"]], inputs), truth)
                 if variant == "own":
                     entry["ms"], entry["reference_ms"] = timed(models[task["path"]], inputs, device), slow
-            except Exception as error:
+            except Exception as error:  # boundary: the candidate's own code; the report says so
                 report(task, f"{variant} inputs: {type(error).__name__}: {error}", device)
                 del models[task["path"]]
                 continue
@@ -280,7 +280,9 @@ def exact(right: torch.nn.Module, inputs: list[Any], eager: list[torch.Tensor]) 
         double = copy.deepcopy(right).double()
         wide = [v.double() if torch.is_tensor(v) and v.is_floating_point() else v for v in inputs]
         return forward(double, wide), "float64"
-    except Exception:
+    except (
+        Exception
+    ):  # boundary: the problem's own code, perhaps for float32 only, or too large; the row says "eager"
         return eager, "eager"
     finally:
         del double

@@ -6,6 +6,7 @@ import os
 import resource
 import subprocess
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -56,7 +57,8 @@ def as_a_user(folder: Path, work: Callable[[], None]) -> int:
                 os.setgid(NOBODY)
                 os.setuid(NOBODY)
             work()
-        except BaseException:
+        except BaseException:  # boundary: a forked test must not go on as a second pytest
+            traceback.print_exc()
             os._exit(70)
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
