@@ -18,7 +18,7 @@ import pytest
 from typer.testing import CliRunner
 from waiting import comes_true
 
-import kernelgauge.selftest
+import kernelgauge.selftest.self_test
 from kernelgauge.cli.main import app
 from kernelgauge.errors import UsageError
 from kernelgauge.evaluation.measurement.samples import NS_PER_MS, Samples
@@ -60,7 +60,7 @@ def test_an_interrupted_one_says_what_it_has_judged(cache_folder: Path) -> None:
         os.close(shown)
     judged = json.loads(said)["specimens"]
     assert running.returncode == 130
-    assert "as due" in {each["verdict"] for each in judged} <= {"as due", "skipped"}
+    assert "as due" in {each["verdict"] for each in judged} <= {"as due", "skipped"}, said
     counted = re.search(rb"(\d+) of (\d+) specimens were judged", told)
     assert counted and int(counted[1]) == len(judged) < int(counted[2]) == len(chosen("correctness"))
     assert b"Traceback" not in told
@@ -79,7 +79,7 @@ def test_a_verdict_that_is_not_due_is_shown_and_ends_with_one(
     cache_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (zeros,) = chosen("zeros")
-    monkeypatch.setattr(kernelgauge.selftest, "specimens", lambda: [replace(zeros, outcome=Outcome.PASSED)])
+    monkeypatch.setattr(kernelgauge.selftest.self_test, "specimens", lambda: [replace(zeros, outcome=Outcome.PASSED)])
     done = run(app, ["selftest"])
     assert done.exit_code == 1, done.output
     assert "cheats/zeros (correctness/constant): wrong_value where passed is due" in done.stdout
@@ -108,8 +108,8 @@ def test_a_clock_that_was_believed_would_show(cache_folder: Path, monkeypatch: p
     """The parent's clock is what stops it: by the worker's own word the same specimen deviates."""
 
     def by_their_word(self: Samples) -> tuple[list[float], list[float]]:
-        sides = (self.reference, self.candidate)
-        ours, theirs = ([max(each.forward_ns, 1000) / NS_PER_MS for each in side] for side in sides)
+        sides = (self.reference, self.candidate)  # at least a millisecond: from nothing on, no interval is narrow
+        ours, theirs = ([max(each.forward_ns / NS_PER_MS, 1.0) for each in side] for side in sides)
         return ours, theirs
 
     monkeypatch.setattr(Samples, "_bracketed", by_their_word)

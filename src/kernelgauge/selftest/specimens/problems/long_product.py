@@ -10,7 +10,7 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [torch.rand(4, 524288), torch.rand(524288, 4)]
+    return [torch.rand(12, 524288), torch.rand(524288, 12)]
     # on a GPU: return [torch.rand(64, 524288), torch.rand(524288, 64)]
 
 
