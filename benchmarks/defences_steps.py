@@ -13,14 +13,15 @@ from typing import Any
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import Protocol
-from kernelgauge.evaluation import pair, supervisor
+from kernelgauge.evaluation import checking, pair
 from kernelgauge.evaluation.correctness.screening import Weighing
 from kernelgauge.evaluation.kernel_rules import Rules
 from kernelgauge.evaluation.measurement import measure
+from kernelgauge.evaluation.sides.model_worker import Source
 from kernelgauge.evaluation.sides.prefork import Spares
 from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.evaluation.sides.shared_buffers import Staging
-from kernelgauge.evaluation.sides.side import Side, Source
+from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.schema import Candidate, Evaluation, Problem
 from kernelgauge.session.session import Session
@@ -48,7 +49,7 @@ STEPS: tuple[tuple[Any, str, str, str, str], ...] = (
     (WorkerProcess, "thaw", "processes stopped and continued", DEFENCE, "time"),
     (Weighing, "see", "answers without the work tried", DEFENCE, "check"),
     (measure, "verify", "outputs of timed calls verified", DEFENCE, "time"),
-    (supervisor.Supervisor, "_settle", "processes for the next evaluation waited for", DEFENCE, "check"),
+    (checking.Checker, "_settle", "processes for the next evaluation waited for", DEFENCE, "check"),
 )
 # Seconds after which a process that was started ahead has started its GPU too.
 _STARTED_AHEAD = 5.0
@@ -104,10 +105,10 @@ def watch(account: Account) -> list[tuple[Any, str, Any]]:
         undo.append((owner, name, getattr(owner, name)))
         setattr(owner, name, _stepped(account, getattr(owner, name), by_phase))
     for owner, name, label in (
-        (supervisor, "check", OTHER["check"]),
+        (checking, "check", OTHER["check"]),
         (measure.Measurement, "round", OTHER["time"]),
-        (pair.Sides, "_opened", OPENING),
-        (pair.Sides, "_close", OPENING),
+        (pair.Sides, "_open", OPENING),
+        (pair, "_close", OPENING),
         (Rules, "read", RULES),
         (Rules, "watch", RULES),
     ):
@@ -130,7 +131,7 @@ def _stepped(account: Account, original: Any, by_phase: dict[str, str]) -> Any:
 
 def _whole(account: Account, original: Any, label: str) -> Any:
     def timed(*arguments: Any, **named: Any) -> Any:
-        account.openings += original.__name__ == "_opened"
+        account.openings += original.__name__ == "_open"
         with account.within(label):
             return original(*arguments, **named)
 

@@ -20,6 +20,7 @@ from kernelgauge.evaluation.sides.honest_errors import HonestErrors
 from kernelgauge.evaluation.sides.reference import in_domain
 from kernelgauge.schema import Problem, Trial
 from kernelgauge.wire.messages import Claim
+from kernelgauge.wire.oracle_commands import ConstructReference, Imitate, OpenProblem
 from kernelgauge.worker.oracle import Oracle
 from kernelgauge.worker.rounding_noise import RoundingNoise
 
@@ -39,11 +40,11 @@ class InProcess:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "problem.py"
             path.write_text(problem.source)
-            described = self.oracle.open(str(path), 1, dict(problem.domains), device, self.math, None)
+            described = self.oracle.open(OpenProblem(str(path), 1, problem.domains, device, self.math, None))
         self._init = described["data"]["init"]
         self._weights = secrets.randbits(62)
         self.call_seed = 0
-        self.oracle.construct(self._init, self._weights, True, True)
+        self.oracle.construct(ConstructReference(self._init, self._weights, True, True))
         model = self.oracle._construct(self._init, self._weights, True)
         self.model = model.to(device)
         """In float32."""
@@ -90,7 +91,7 @@ class InProcess:
         """An answer that is exact but for inputs and parameters rounded so."""
         kept: dict[str, list[torch.Tensor]] = {}
         self.oracle._write = lambda region, outputs: kept.setdefault(region, list(outputs)) and {}  # type: ignore
-        self.oracle.imitate(self.call_seed, precision)
+        self.oracle.imitate(Imitate(self.call_seed, precision))
         return [tensor.float() if tensor.is_floating_point() else tensor for tensor in kept["shortcut"]]
 
     def forget_errors(self) -> None:

@@ -14,6 +14,7 @@ from kernelgauge.backends.parts import parts
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import load_protocol
 from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.progress import Progress
 from kernelgauge.hardware.environment import environment
 from kernelgauge.schema import Candidate, Outcome, Problem
 from kernelgauge.session.session import Session
@@ -100,10 +101,8 @@ def job_of(source: str) -> Job:
     return Job(problem, candidate, load_protocol("strict"), "cuda", environment(1))
 
 
-def prepared(session: Session, first: str = "", then: str = "") -> Job:
-    job = job_of(CANDIDATE.replace("FIRST", first).replace("THEN", then))
-    session.supervisor.prepare(job)
-    return job
+def prepared(session: Session, first: str = "", then: str = "") -> Progress:
+    return session.supervisor.prepare(job_of(CANDIDATE.replace("FIRST", first).replace("THEN", then)))
 
 
 @pytest.mark.parametrize(
@@ -125,24 +124,23 @@ def test_a_question_about_the_gpu_is_no_answer(question: object) -> None:
 
 @needs_nvcc
 def test_a_build_beside_others_sees_no_gpu_and_makes_way(session: Session) -> None:
-    job = prepared(session, 'assert os.environ["CUDA_VISIBLE_DEVICES"] == "" and os.nice(0) >= 10')
-    assert job.failure is None, job.failure
-    assert job.built
-    assert job.build_dir is not None
+    progress = prepared(session, 'assert os.environ["CUDA_VISIBLE_DEVICES"] == "" and os.nice(0) >= 10')
+    assert progress.failure is None, progress.failure
+    assert progress.build_dir is not None
 
 
 @needs_nvcc
 @pytest.mark.parametrize("first", ["torch.cuda.is_available()", 'raise RuntimeError("CUDA error: no device")'])
 def test_a_candidate_that_needs_the_gpu_is_left_to_when_it_has_one(session: Session, first: str) -> None:
-    job = prepared(session, first)
-    assert (job.failure, job.built) == (None, False)
+    progress = prepared(session, first)
+    assert (progress.failure, progress.built) == (None, None)
 
 
 @needs_nvcc
 def test_a_question_after_the_first_extension_counts_too(session: Session) -> None:
-    job = prepared(session, then="torch.cuda.device_count()" if torch.version.cuda else "")
-    assert job.failure is None
-    assert job.built is (torch.version.cuda is None)
+    progress = prepared(session, then="torch.cuda.device_count()" if torch.version.cuda else "")
+    assert progress.failure is None
+    assert (progress.built is not None) is (torch.version.cuda is None)
 
 
 @needs_nvcc
@@ -157,9 +155,9 @@ def test_a_candidates_own_fault_is_found_without_a_gpu(
     for old, new in change.items():
         source = source.replace(old, new)
     job = job_of(source.replace("FIRST", "").replace("THEN", ""))
-    session.supervisor.prepare(job)
-    assert job.failure is not None
-    assert job.failure.outcome is outcome, job.failure
+    failure = session.supervisor.prepare(job).failure
+    assert failure is not None
+    assert failure.outcome is outcome, failure
 
 
 @pytest.mark.gpu

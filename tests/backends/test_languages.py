@@ -177,7 +177,7 @@ REFUSED = (
     LOADED
     + """
 import json
-from kernelgauge.worker.candidate import failure
+from kernelgauge.worker.serving import failure
 try:
     candidate.residual_kernel(512, 1000)
 except RuntimeError as error:

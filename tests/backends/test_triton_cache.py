@@ -105,7 +105,7 @@ def test_what_inductor_has_written_is_compiled_before_it_is_loaded(
     assert isinstance(candidate, Candidate), candidate
     with Session() as session:
         job = session.job(problem, candidate, load_protocol("strict"), "cuda:0")
-        session.supervisor.prepare(job, on_device=not hidden)
-        assert job.built and job.build_dir is not None and list(job.build_dir.rglob("*.cubin")), job.log
-        session.supervisor.judge(job, timed=False)
-    assert job.failure is None, job.failure
+        progress = session.supervisor.prepare(job, on_device=not hidden)
+        assert progress.build_dir is not None and list(progress.build_dir.rglob("*.cubin")), progress.account.log
+        record = session.supervisor.judge(job, progress, timed=False)
+    assert record.passed, record.reason

@@ -448,15 +448,15 @@ def test_randomised_parameters_are_equal_on_both_sides_and_nowhere_constant() ->
 
 def test_a_wrong_answer_is_not_given_other_draws(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where zeros pass the first trial, the failure of another answer in it is final all the same."""
-    from kernelgauge.evaluation import supervisor
+    from kernelgauge.evaluation import checking
 
     calls = []
-    real = supervisor.check
-    monkeypatch.setattr(supervisor, "check", lambda *given: calls.append(given) or real(*given))
+    real = checking.check
+    monkeypatch.setattr(checking, "check", lambda *given: calls.append(given) or real(*given))
     source = GATED.replace(
         "torch.relu(self.gate) *", "(self.gate < -9) *"
     )  # admission finds it weak: so do not ask it
-    monkeypatch.setattr(session.supervisor._admissions, "known", lambda *_: ())
+    monkeypatch.setattr(session.supervisor.screen._admissions, "known", lambda *_: ())
     wrong = source.replace("class Model(", "class ModelNew(").replace("* self", "+ 7 * self")
     record = session.evaluate(Problem(key="final", name="final", source=source), wrong, timed=False)
     assert record.outcome == "wrong_value" and record.trivial == ()

@@ -17,6 +17,7 @@ from kernelgauge.evaluation.measurement.deck import Deck
 from kernelgauge.evaluation.measurement.measure import Measurement
 from kernelgauge.evaluation.measurement.samples import Sample, Samples
 from kernelgauge.evaluation.pair import Sides
+from kernelgauge.evaluation.progress import Account
 from kernelgauge.evaluation.sides.prefork import Spares
 from kernelgauge.schema import Candidate, Outcome, Problem
 from kernelgauge.session.session import Session
@@ -77,7 +78,7 @@ def streak(session: Session, source: str, text: str = PROBLEM) -> Iterator[Strea
     candidate = Candidate(problem="own", source=source, backend="torch")
     job = session.job(problem, candidate, load_protocol("strict"), "cpu")
     zygote = session.supervisor.zygote
-    with Sides(zygote, Spares(zygote)).opened(job) as (reference, side):
+    with Sides(zygote, Spares(zygote)).opened(job, None, "seed", Account()) as (reference, side):
         reference.draw("own")
         with reference.blamed(reference.side):
             reference.answer()

@@ -67,9 +67,7 @@ def under(session: Session, math: MathMode, source: str, text: str = GEMM) -> Ev
     candidate = Candidate(problem="own", source=source, backend="torch")
     rules = load_protocol("strict").under(math=math)
     job = session.job(Problem(key="own", name="own", source=text), candidate, rules, "cuda")
-    session.supervisor.prepare(job)
-    session.supervisor.judge(job, timed=False)
-    return job.record()
+    return session.supervisor.judge(job, session.supervisor.prepare(job), timed=False)
 
 
 def test_a_copy_is_right_and_neither_faster_nor_slower(gpu_session: Session) -> None:
@@ -157,10 +155,9 @@ def test_each_timer_of_the_published_procedure(gpu_session: Session, name: str) 
     problem = Problem(key="own", name="own", source=RELU)
     candidate = Candidate(problem="own", source=identical(RELU), backend="torch")
     job = gpu_session.job(problem, candidate, load_protocol("v0.1").under(timer=name), "cuda")
-    gpu_session.supervisor.prepare(job)
-    gpu_session.supervisor.judge(job)
-    timing = job.record().timing
-    assert timing is not None and timing.timer == name, job.failure
+    record = gpu_session.supervisor.judge(job, gpu_session.supervisor.prepare(job))
+    timing = record.timing
+    assert timing is not None and timing.timer == name, record.reason
     assert 0.7 < timing.speedup < 1.4
     assert 0.1 < timing.reference_ms < 5
     assert timing.gpu is not None and timing.gpu.sm_mhz[1] > 0
@@ -170,9 +167,7 @@ def test_a_graph_is_replayed_on_both_sides_on_fresh_inputs(gpu_session: Session)
     candidate = Candidate(problem="own", source=identical(RELU), backend="torch")
     rules = load_protocol("strict").under(timer="cuda_graph")
     job = gpu_session.job(Problem(key="own", name="own", source=RELU), candidate, rules, "cuda")
-    gpu_session.supervisor.prepare(job)
-    gpu_session.supervisor.judge(job)
-    record = job.record()
+    record = gpu_session.supervisor.judge(job, gpu_session.supervisor.prepare(job))
     assert record.outcome is Outcome.PASSED, record.reason
     assert record.timing is not None and record.timing.timer == "cuda_graph" and record.standing == "tie"
 

@@ -17,8 +17,8 @@ from pydantic import ValidationError
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import load_protocol
 from kernelgauge.evaluation import hardware_counters
+from kernelgauge.evaluation.sides.model_worker import Source
 from kernelgauge.evaluation.sides.reference import Reference
-from kernelgauge.evaluation.sides.side import Source
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.profiling import ncu
 from kernelgauge.profiling.kernel_names import base_name, short_name

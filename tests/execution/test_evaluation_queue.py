@@ -15,7 +15,7 @@ from kernelgauge.errors import MachineError, UsageError
 from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.evaluation_queue import EvaluationQueue, Load
 from kernelgauge.execution.local import Task
-from kernelgauge.schema import Candidate
+from kernelgauge.schema import Candidate, Evaluation
 from kernelgauge.selftest.specimens import problem, specimens
 from kernelgauge.session.session import Session
 
@@ -46,9 +46,8 @@ def test_each_candidate_gets_its_own_verdict(session: Session) -> None:
     futures = [judging.submit(task(session, s.source, number)) for number, s in enumerate(sources)]
     broken = judging.submit(Task("specimens", 9, failing))
     for future, specimen in zip(futures, sources, strict=True):
-        job = future.result(120).result
-        assert isinstance(job, Job)
-        record = job.record()
+        record = future.result(120).result
+        assert isinstance(record, Evaluation)
         assert record.outcome is specimen.outcome
         assert record.timing is None
     assert isinstance(broken.result(120).result, UsageError)
@@ -83,7 +82,7 @@ def test_a_candidate_that_hangs_keeps_no_other_from_its_verdict(session: Session
         time.sleep(0.01)
     quicker = judging.submit(task(session, HONEST.source, 1))
     result = quicker.result(session.settings.limits.load_seconds).result
-    assert isinstance(result, Job) and result.record().passed
+    assert isinstance(result, Evaluation) and result.passed
     assert not hanging.done()
     judging.close()
 
@@ -118,6 +117,6 @@ def test_a_wave_that_nobody_waits_for_is_ended(session: Session) -> None:
     began = time.monotonic()
     judging.withdraw(second)
     result = third.result(60).result
-    assert isinstance(result, Job) and result.record().passed
+    assert isinstance(result, Evaluation) and result.passed
     assert time.monotonic() - began < session.settings.limits.call_seconds / 2, "it waited for the endless ones"
     judging.close()

@@ -17,11 +17,13 @@ from waiting import comes_true
 
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import MachineError
+from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.progress import Progress, recorded
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import Done, LocalExecutor, Task
 from kernelgauge.generation.turns import Turns
-from kernelgauge.schema import Candidate
+from kernelgauge.schema import Candidate, Evaluation, Outcome
 from kernelgauge.selftest.specimens import problem
 
 JOBS = 2
@@ -45,17 +47,20 @@ class Watched:
         self.abandoned.set()
         self.may_judge.set()
 
-    def prepare(self, job: Job, on_device: bool = False) -> None:
+    def prepare(self, job: Job, on_device: bool = False) -> Progress:
         self.prepared.append(job.problem.key)
         if on_device:
             self.on_device += 1
             assert len(self.judged) % (4 * JOBS) == 0, "nothing is timed while others compute on the device"
+        return Progress()
 
-    def judge(self, job: Job, timed: bool = True) -> None:
+    def judge(self, job: Job, progress: Progress, timed: bool = True) -> Evaluation:
         self.may_judge.wait(120)
         if self.abandoned.is_set():
             raise MachineError("evaluations were stopped")
         self.judged.append(job.device)
+        progress.failure = Failure(Outcome.RUNTIME_ERROR, "nothing was run")
+        return recorded(job, progress)
 
 
 def tasks(count: int, on_device: bool = False) -> list[Task]:
@@ -89,7 +94,7 @@ def test_the_next_candidates_are_built_while_one_is_judged(tmp_path: Path) -> No
     supervisor.may_judge.set()
     thread.join(60)
     assert sorted(done.task.problem for done in found) == sorted(task.problem for task in tasks(30))
-    assert all(isinstance(done.result, Job) for done in found)
+    assert all(isinstance(done.result, Evaluation) for done in found)
 
 
 def test_every_device_judges(tmp_path: Path) -> None:
@@ -115,12 +120,13 @@ def test_what_computes_on_the_device_waits_for_it(tmp_path: Path) -> None:
 
 def test_of_several_devices_one_computes_what_the_others_judge_until_all_is_built(tmp_path: Path) -> None:
     class Mixed(Watched):
-        def prepare(self, job: Job, on_device: bool = False) -> None:
+        def prepare(self, job: Job, on_device: bool = False) -> Progress:
             assert on_device
             if job.problem.key == "9/39":
                 assert comes_true(lambda: len(self.judged) == 39), "the others wait for nobody"
                 assert set(self.judged) == {"cuda:0", "cuda:1"}
             self.prepared.append(job.problem.key)
+            return Progress()
 
     supervisor = Mixed()
     supervisor.may_judge.set()
@@ -134,18 +140,18 @@ def test_of_several_devices_one_computes_what_the_others_judge_until_all_is_buil
         return Task(task.problem, task.sample, start, on_device=True)
 
     found = list(executor(supervisor, tmp_path, devices=3).run([on(task) for task in tasks(40)]))
-    assert not [done.result for done in found if not isinstance(done.result, Job)]
+    assert not [done.result for done in found if not isinstance(done.result, Evaluation)]
     assert len(found) == 40 and set(given) == {"cuda:2"}
 
 
 def test_who_lent_its_device_judges_in_the_end(tmp_path: Path) -> None:
     class Entered(Watched):
-        def prepare(self, job: Job, on_device: bool = False) -> None:
-            pass
+        def prepare(self, job: Job, on_device: bool = False) -> Progress:
+            return Progress()
 
-        def judge(self, job: Job, timed: bool = True) -> None:
+        def judge(self, job: Job, progress: Progress, timed: bool = True) -> Evaluation:
             entered.add(job.device)
-            super().judge(job, timed)
+            return super().judge(job, progress, timed)
 
     entered: set[str] = set()
     supervisor = Entered()

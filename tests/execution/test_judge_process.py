@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,11 @@ from kernelgauge.config import Protocol, Settings, load_protocol, load_settings
 from kernelgauge.errors import MachineError, ReferenceTooLarge
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.progress import Progress
 from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.local import LocalExecutor, Task
-from kernelgauge.schema import Candidate, Outcome
+from kernelgauge.schema import Candidate, Evaluation, Outcome
 from kernelgauge.selftest.specimens import problem
 from kernelgauge.session.session import Session
 
@@ -41,10 +43,13 @@ def judge(settings: Settings) -> Iterator[JudgeProcess]:
     made.close()
 
 
-def prepared(session: Session, source: str, protocol: Protocol) -> Job:
-    job = session.job(problem(), Candidate(problem="specimens", source=source, backend="torch"), protocol, "cpu")
-    session.supervisor.prepare(job)
-    return job
+def to_judge(session: Session, source: str, protocol: Protocol) -> Job:
+    return session.job(problem(), Candidate(problem="specimens", source=source, backend="torch"), protocol, "cpu")
+
+
+def prepared(session: Session, source: str, protocol: Protocol) -> tuple[Job, Progress]:
+    job = to_judge(session, source, protocol)
+    return job, session.supervisor.prepare(job)
 
 
 def right() -> str:
@@ -63,34 +68,34 @@ def quick() -> Protocol:
 
 
 def test_a_job_comes_back_timed(session: Session, judge: JudgeProcess, quick: Protocol) -> None:
-    job = prepared(session, right(), quick)
-    assert job.failure is None, job.failure
-    record = judge.judge(job).record()
+    job, progress = prepared(session, right(), quick)
+    assert progress.failure is None, progress.failure
+    assert progress.checked is not None
+    record = judge.judge(job, progress)
     assert record.outcome is Outcome.PASSED
     assert record.timing is not None and record.timing.reference_samples_ms
-    assert record.trials == job.record().trials
-    assert job.timing is None, "it was judged elsewhere"
+    assert record.trials == tuple(progress.checked.trials)
+    assert progress.timing is None, "it was judged elsewhere"
 
 
 def test_a_failure_comes_back_as_it_was(session: Session, judge: JudgeProcess, quick: Protocol) -> None:
-    job = prepared(session, "class ModelNew: pass", quick)
-    assert isinstance(job.failure, Failure)
-    back = judge.judge(job)
-    assert back.failure is not None
-    assert (back.failure.outcome, back.failure.log) == (Outcome.LOAD_FAILED, job.failure.log)
-    assert str(back.failure) == back.failure.reason == job.failure.reason
+    job, progress = prepared(session, "class ModelNew: pass", quick)
+    assert isinstance(progress.failure, Failure)
+    record = judge.judge(job, progress)
+    assert (record.outcome, record.log) == (Outcome.LOAD_FAILED, progress.account.log)
+    assert record.reason == progress.failure.reason == str(progress.failure)
 
 
 def test_a_process_that_died_is_replaced(session: Session, judge: JudgeProcess, quick: Protocol) -> None:
-    assert judge.judge(prepared(session, right(), quick)).timing is not None
+    assert judge.judge(*prepared(session, right(), quick)).timing is not None
     os.kill(judge._process.pid, signal.SIGKILL)
-    assert judge.judge(prepared(session, right(), quick)).timing is not None
+    assert judge.judge(*prepared(session, right(), quick)).timing is not None
 
 
 def test_one_that_dies_again_and_again_is_an_error_of_ours(
     session: Session, judge: JudgeProcess, quick: Protocol
 ) -> None:
-    job = prepared(session, right(), quick)
+    job, progress = prepared(session, right(), quick)
     ending = threading.Event()
 
     def kill() -> None:
@@ -103,7 +108,7 @@ def test_one_that_dies_again_and_again_is_an_error_of_ours(
         with pytest.raises(
             MachineError, match=r"specimens: the process that judges on cpu ended with status -9, and"
         ):
-            judge.judge(job)
+            judge.judge(job, progress)
     finally:
         ending.set()
         killer.join()
@@ -111,7 +116,7 @@ def test_one_that_dies_again_and_again_is_an_error_of_ours(
 
 def test_none_of_it_stays_after_its_end(settings: Settings, session: Session, quick: Protocol) -> None:
     judge = JudgeProcess(settings)
-    assert judge.judge(prepared(session, right(), quick)).timing is not None
+    assert judge.judge(*prepared(session, right(), quick)).timing is not None
     below = subprocess.run(["pgrep", "-P", str(judge._process.pid)], capture_output=True, text=True).stdout.split()
     assert below, "its zygote"
     judge.close()
@@ -128,15 +133,14 @@ def test_ctrl_c_ends_what_it_is_at(session: Session, settings: Settings, quick: 
         def __init__(self) -> None:
             pass
 
-        def judge(self, job: Job, timed: bool = True) -> Job:
-            job.device = "cpu"
-            return judge.judge(job, timed)
+        def judge(self, job: Job, progress: Progress, timed: bool = True) -> Evaluation:
+            return judge.judge(replace(job, device="cpu"), progress, timed)
 
         def abandon(self) -> None:
             judge.abandon()
 
     executor = LocalExecutor(session.supervisor, Leases(tmp_path), [device], 1, judge=Elsewhere)
-    fast, slow = (prepared(session, right(), each) for each in (quick, rules))
+    fast, slow = (to_judge(session, right(), each) for each in (quick, rules))
     tasks = [Task(str(n), 0, lambda device, job=job: job) for n, job in enumerate((fast, slow))]  # type: ignore[misc]
     results = executor.run(tasks)
     next(results)
@@ -156,7 +160,7 @@ def test_a_refusal_reaches_the_session(session: Session, tmp_path: Path) -> None
         def __init__(self) -> None:
             pass
 
-        def judge(self, job: Job, timed: bool = True) -> Job:
+        def judge(self, job: Job, progress: Progress, timed: bool = True) -> Evaluation:
             raise ReferenceTooLarge("problem 9/1 does not fit", 12.0, 10.0)
 
     named = problem().model_copy(update={"key": "9/1", "source": problem().source + "# 9/1\n"})
@@ -167,7 +171,6 @@ def test_a_refusal_reaches_the_session(session: Session, tmp_path: Path) -> None
         "cuda",
         make_environment(),
     )
-    job.trivial, job.built = (), True
     executor = LocalExecutor(session.supervisor, Leases(tmp_path), ["cuda:0"], 1, judge=Refuses)
     (done,) = executor.run([Task("9/1", 0, lambda device: job)])
     assert isinstance(done.result, ReferenceTooLarge)

@@ -18,6 +18,7 @@ from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote, memory_limit
 from kernelgauge.schema import Problem
 from kernelgauge.session.session import Session
+from kernelgauge.wire.candidate_commands import Load
 
 MEGABYTE = 2**20
 HOLDS = """
@@ -117,8 +118,7 @@ def test_what_a_worker_keeps_in_shared_memory_and_sockets_counts(work: str, mega
                 path = each.scratch / "candidate.py"
                 looks = "assert os.listdir('/dev/shm') == [], os.listdir('/dev/shm')"
                 path.write_text(IN_A_WORKER.format(work=work if each is worker else looks))
-                loaded = {"path": str(path), "backend": "torch", "build_dir": None, "attribute": "ModelNew"}
-                claim = each.ask("load", 60, "loaded", **loaded)
+                claim = each.ask(Load(str(path), "torch", "ModelNew"), 60)
                 assert claim.event == "loaded", claim.message
             after = worker._count(b"held %d" % 2**50)
         assert not any(Path("/dev/shm", name).exists() for name in ("kept", "gone"))

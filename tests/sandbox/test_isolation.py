@@ -26,6 +26,7 @@ from kernelgauge.sandbox.readable import apart_from
 from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import Outcome, Problem
 from kernelgauge.session.session import Session
+from kernelgauge.wire.candidate_commands import Load
 
 PROBE = """
 import json, os, pathlib, subprocess, sys
@@ -63,7 +64,6 @@ for index, path in enumerate(asked):
         found["by a child " + path] = str(subprocess.run(["cat", path], capture_output=True).returncode or "read")
 pathlib.Path("found.json").write_text(json.dumps(found))
 """
-LOADED = {"backend": "torch", "build_dir": None, "attribute": "ModelNew"}
 LAZY = "import rarely_used\n\n\nclass ModelNew:\n    pass\n"
 
 
@@ -82,7 +82,7 @@ def probed(zygote: Zygote, paths: list[Path], **process: object) -> dict[str, st
         path = worker.scratch / "candidate.py"
         path.write_text(PROBE)
         (worker.scratch / "asked.json").write_text(json.dumps([str(path) for path in paths]))
-        claim = worker.ask("load", 60, "loaded", path=str(path), **LOADED)
+        claim = worker.ask(Load(str(path), "torch", "ModelNew"), 60)
         assert claim.event == "loaded", claim.message
         return dict(json.loads((worker.scratch / "found.json").read_text()))
 
@@ -223,7 +223,7 @@ def test_of_a_project_on_the_path_only_what_can_be_imported(
     assert "read" not in probed(zygote, [secret]).values()
     with WorkerProcess(zygote, "worker") as worker:
         path = written(worker.scratch / "candidate.py", LAZY)
-        claim = worker.ask("load", 60, "loaded", path=str(path), **LOADED)
+        claim = worker.ask(Load(str(path), "torch", "ModelNew"), 60)
         assert claim.event == "loaded", claim.message
 
 
@@ -240,7 +240,7 @@ def test_a_build_is_brought_and_cannot_be_changed(zygote: Zygote) -> None:
             "else:\n    raise RuntimeError('it can be changed')\n",
         )
         written(worker.given / "kernel", "built")
-        claim = worker.ask("load", 60, "loaded", path=str(path), **LOADED)
+        claim = worker.ask(Load(str(path), "torch", "ModelNew"), 60)
         assert claim.event == "loaded", claim.message
 
 
@@ -259,7 +259,7 @@ def test_rights_and_times_of_others_files_stay_as_they_are(zygote: Zygote, tmp_p
             "    try:\n        change()\n    except OSError:\n        continue\n"
             "    raise RuntimeError('it can be changed')\n",
         )
-        claim = worker.ask("load", 60, "loaded", path=str(path), **LOADED)
+        claim = worker.ask(Load(str(path), "torch", "ModelNew"), 60)
         assert claim.event == "loaded", claim.message
     after = secret.stat()
     assert (before.st_mode, before.st_mtime_ns) == (after.st_mode, after.st_mtime_ns)
@@ -389,7 +389,7 @@ def test_the_walls_hold_every_thread(zygote: Zygote) -> None:
             "assert len(tasks) > 2, tasks\n"
             "assert all('Seccomp:\\t2' in task and 'NoNewPrivs:\\t1' in task for task in tasks), tasks\n",
         )
-        claim = worker.ask("load", 60, "loaded", path=str(path), **LOADED)
+        claim = worker.ask(Load(str(path), "torch", "ModelNew"), 60)
         assert claim.event == "loaded", claim.message
 
 
@@ -410,7 +410,7 @@ def test_walls_left_out_are_missing_from_the_record_and_said_aloud_once(
                 with WorkerProcess(zygote, "worker") as worker:
                     assert not {"reads", "syscalls"} & set(worker.walls)
                     path = written(worker.scratch / "candidate.py", f"open({str(secret)!r})\nclass ModelNew: pass\n")
-                    assert worker.ask("load", 60, "loaded", path=str(path), **LOADED).event == "loaded"
+                    assert worker.ask(Load(str(path), "torch", "ModelNew"), 60).event == "loaded"
         assert len(said) == 1
     finally:
         zygote.close()

@@ -14,6 +14,7 @@ from kernelgauge.config import Settings
 from kernelgauge.evaluation.sides.prefork import await_device, kind_of, started
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote
+from kernelgauge.wire.candidate_commands import Build
 
 DRIVER = """
 static int started;
@@ -68,8 +69,7 @@ def said(zygote: Zygote, tmp_path: Path, text: str, preload: tuple[str, ...] = (
     with WorkerProcess(zygote, "worker", preload=preload) as process:
         path = process.scratch / "candidate.py"
         path.write_text(text)
-        where = {"path": str(path), "build_dir": str(tmp_path)}
-        claim = process.ask("build", 60, "loaded", backend="torch", hidden=False, **where)
+        claim = process.ask(Build(str(path), "torch", str(tmp_path)), 60)
         return claim.message.rstrip().replace(str(process.scratch), "SCRATCH")
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kernelgauge.backends.base import Route
 from kernelgauge.backends.cache import BuildCache, build_key
@@ -19,6 +18,7 @@ from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.worker_errors import WORKER_FAILURES
 from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import Candidate, Outcome
+from kernelgauge.wire.candidate_commands import Build
 from kernelgauge.wire.error_text import compiler_error, last_line
 
 _LOG_TAIL = 12_000
@@ -132,14 +132,10 @@ class Builder:
             step_back(process.pid)
         path = process.scratch / "candidate.py"
         path.write_text(order.candidate.source)
-        fields: dict[str, Any] = {
-            "backend": order.candidate.backend,
-            "hidden": order.hidden,
-            "lent": list(order.lent),
-        }
+        command = Build(str(path), order.candidate.backend, str(order.staging), order.hidden, list(order.lent))
         limit = self._zygote.settings.limits.build_seconds
         try:
-            claim = process.ask("build", limit, "loaded", path=str(path), build_dir=str(order.staging), **fields)
+            claim = process.ask(command, limit)
         except WORKER_FAILURES as error:
             if not final:
                 raise _GaveUp from error

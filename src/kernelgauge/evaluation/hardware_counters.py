@@ -15,13 +15,16 @@ from kernelgauge.backends.base import search_path
 from kernelgauge.backends.cuda import cuda_home
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.failures import Failure
+from kernelgauge.evaluation.sides.model_worker import Source
 from kernelgauge.evaluation.sides.reference import Reference
-from kernelgauge.evaluation.sides.side import Side, Source
+from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.profiling import ncu
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.worker_errors import WORKER_FAILURES
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
 from kernelgauge.schema import Counters
+from kernelgauge.wire.candidate_commands import ForwardForNcu, StartNcu
+from kernelgauge.wire.commands import Warm
 
 _START_SECONDS = 120.0
 _REPLAY_SECONDS = 300.0
@@ -65,10 +68,10 @@ class CountedSide(Side):
             visible=(Path(self._profiler).resolve().parent,),  # its libraries, which it has the worker load
         )
         self.process = process  # from here on to be closed, also if the rest fails
-        command = ncu.command(self._profiler, self._functions, process.scratch / _REPORT)
-        process.ask("count", _START_SECONDS, "ready", command=command, sealed=self._sealed)
+        line = ncu.command(self._profiler, self._functions, process.scratch / _REPORT)
+        process.ask(StartNcu(line, self._sealed), _START_SECONDS)
         if self._device != "cpu":
-            process.tell("warm", device=worker_device(self._device))
+            process.tell(Warm(worker_device(self._device)))
         return process
 
     def report(self) -> str:
@@ -103,7 +106,7 @@ def count(side: CountedSide, reference: Reference) -> tuple[Counters, ...]:
         side.open(reference.init, reference.weight_seed, reference.randomise, reference.math)
         side.attach(reference.master.size, reference.expected)
         side.stage(reference.arguments, reference.master, reference.call_seed)
-        side.ask("forward_for_ncu", _REPLAY_SECONDS, "done")
+        side.ask(ForwardForNcu(), _REPLAY_SECONDS)
         side.process.finish(_REPLAY_SECONDS)
         found = ncu.parse(side.report())
         if not found:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,18 +19,21 @@ from kernelgauge.checks import rules
 from kernelgauge.checks.kernel_origin import origins
 from kernelgauge.checks.library_entries import entered, entries, of_pytorch
 from kernelgauge.checks.operators import computes
-from kernelgauge.checks.rules import Seen
+from kernelgauge.checks.rules import Read, Seen
 from kernelgauge.config import MathMode
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ReferenceTooLarge
+from kernelgauge.evaluation.correctness.trials import WeightSync
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.sides.build_files import content_of, files_of
+from kernelgauge.evaluation.sides.model_worker import Source
 from kernelgauge.evaluation.sides.prefork import Spares, await_device
 from kernelgauge.evaluation.sides.reference import Reference
-from kernelgauge.evaluation.sides.side import Side, Source
+from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.profiling.kernel_names import short_name
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
-from kernelgauge.schema import Executed, Outcome, Ran
+from kernelgauge.schema import Executed, Finding, Outcome, Ran
+from kernelgauge.wire.candidate_commands import Observe, Watch
 
 # Forwards before the one that is watched, one at least: compilers and autotuners work in the first.
 _WARMUPS = 3
@@ -57,6 +60,36 @@ class _Claimed(BaseModel):
     reached: dict[int, Literal["load", "forward"]]
     inside: dict[int, list[Annotated[str, Field(max_length=600)]]]
     compiled_graphs: int = Field(ge=0, le=10**6)
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """What is known of the candidate's kernels under the rules of its protocol."""
+
+    text: Read = field(default_factory=Read)
+    """What its text says."""
+    findings: tuple[Finding, ...] = ()
+    ran: Ran | None = None
+    """What a watched call ran; None where no rule needed that, or it has not come to it."""
+
+    def allowed(self) -> None:
+        """Raises Failure: `rejected`, with the rule, where a finding refuses the candidate."""
+        for finding in self.findings:
+            if finding.severity == "refuse":
+                where = f"line {finding.line}: " if finding.line else ""
+                evidence = f"; {finding.evidence}" if finding.evidence else ""
+                raise Failure(Outcome.REJECTED, f"{where}{finding.reason}{evidence}", finding.rule)
+
+
+@dataclass(frozen=True)
+class Watchable:
+    """What watching a candidate depends on beside its job."""
+
+    kernels: Kernels
+    build_dir: Path | None
+    weight_sync: WeightSync
+    candidate_ms: float | None
+    """Typical time of one of its calls; None where it was not timed."""
 
 
 class WatchedSide(Side):
@@ -87,13 +120,8 @@ class WatchedSide(Side):
     def open(self, init: Any, seed: int, randomise: bool, math: MathMode, state: bytes | None = None) -> None:
         """As every side, but watched."""
         await_device(self.process, self._device, self.limits.load_seconds)
-        said = self.ask(
-            "watch",
-            self.limits.load_seconds,
-            "staged",
-            places=self._places,
-            device=worker_device(self._device),
-        )
+        places = [list(place) for place in self._places]
+        said = self.ask(Watch(worker_device(self._device), places), self.limits.load_seconds)
         self.kernels_seen = bool(said.data.get("kernels_seen"))  # nothing of the candidate has run yet
         super().open(init, seed, randomise, math, state)
 
@@ -105,52 +133,40 @@ class Rules:
         self._zygote = zygote
         self._spares = spares
 
-    def read(self, job: Job) -> None:
-        """Read the candidate's text.
+    def read(self, job: Job) -> Kernels:
+        """Read the candidate's text."""
+        rule_set = rules.SETS[job.protocol.rules]
+        text = rules.read(job.candidate.source, job.problem.source, job.candidate.backend, rule_set)
+        return Kernels(text, rules.settle(text, None, rule_set))
 
-        Raises:
-            Failure: `rejected`, with the rule, for what no run could deny.
-        """
-        with job.stage("rules"):
-            rule_set = rules.SETS[job.protocol.rules]
-            job.read = rules.read(job.candidate.source, job.problem.source, job.candidate.backend, rule_set)
-            self._settle(job, None)
-
-    def watch(self, job: Job) -> None:
+    def watch(self, job: Job, of: Watchable) -> Kernels:
         """See what the candidate runs, if its text leaves that open or the rules ask for an own kernel.
 
         Raises:
-            Failure: `rejected`, with the rule; or what went wrong in the watched calls.
+            Failure: what went wrong in the watched calls.
             ProblemError: the reference itself fails.
             MachineError: the machine failed, or nothing can see kernels here.
         """
-        if rules.needs_run(job.read, rules.SETS[job.protocol.rules]):
-            with job.stage("rules"):
-                try:
-                    seen = self._watched(job)
-                except (ReferenceTooLarge, torch.OutOfMemoryError):
-                    self._spares.let_go(job.device)
-                    seen = self._watched(job)
-                job.ran = seen.ran
-                self._settle(job, seen)
+        rule_set = rules.SETS[job.protocol.rules]
+        if not rules.needs_run(of.kernels.text, rule_set):
+            return of.kernels
+        try:
+            seen = self._watched(job, of)
+        except (ReferenceTooLarge, torch.OutOfMemoryError):
+            self._spares.let_go(job.device)
+            seen = self._watched(job, of)
+        return Kernels(of.kernels.text, rules.settle(of.kernels.text, seen, rule_set), seen.ran)
 
-    @staticmethod
-    def _settle(job: Job, seen: Seen | None) -> None:
-        job.findings = rules.settle(job.read, seen, rules.SETS[job.protocol.rules])
-        for finding in job.findings:
-            if finding.severity == "refuse":
-                where = f"line {finding.line}: " if finding.line else ""
-                evidence = f"; {finding.evidence}" if finding.evidence else ""
-                raise Failure(Outcome.REJECTED, f"{where}{finding.reason}{evidence}", finding.rule)
-
-    def _watched(self, job: Job) -> Seen:
-        places = list(dict.fromkeys(lead.place for lead in job.read.leads if lead.place))
-        side = WatchedSide(self._zygote, job.source, job.device, self._spares, places)
+    def _watched(self, job: Job, of: Watchable) -> Seen:
+        text = of.kernels.text
+        places = list(dict.fromkeys(lead.place for lead in text.leads if lead.place))
+        side = WatchedSide(self._zygote, job.source(of.build_dir), job.device, self._spares, places)
         with Reference(self._zygote, job.problem, job.protocol, job.device, self._spares) as reference:
             try:
-                claimed = self._ask(job, side, reference)
-                seen = _seen_on_cpu if job.device == "cpu" else _seen_on_gpu
-                return seen(claimed, job, side, places)
+                claimed = self._ask(job, of.weight_sync, side, reference)
+                if job.device == "cpu":
+                    return _seen_on_cpu(claimed, text, side, places)
+                return _seen_on_gpu(claimed, text, of.candidate_ms, side, places)
             except OutOfDeviceMemory as error:
                 raise Failure(Outcome.OUT_OF_MEMORY, f"inputs and outputs: {error}") from error
             except Failure as failure:
@@ -159,9 +175,9 @@ class Rules:
             finally:
                 side.close()
 
-    def _ask(self, job: Job, side: WatchedSide, reference: Reference) -> _Claimed:
+    def _ask(self, job: Job, weight_sync: WeightSync, side: WatchedSide, reference: Reference) -> _Claimed:
         side.start()
-        state = reference.state() if job.route == "state_dict" else None
+        state = reference.state() if weight_sync == "state_dict" else None
         side.open(reference.init, reference.weight_seed, reference.randomise, reference.math, state)
         if rules.SETS[job.protocol.rules].needs_own_kernel and not side.kernels_seen:
             raise MachineError("no profiler sees kernels here (CUPTI does not start), and the rules ask for one")
@@ -170,7 +186,7 @@ class Rules:
         side.stage(reference.arguments, reference.master, reference.call_seed)
         limit = side.limit_of(_CALLS)
         # Nobody should know which call is watched.
-        claim = side.ask("observe", limit, "done", warmups=1 + secrets.randbelow(_WARMUPS))
+        claim = side.ask(Observe(1 + secrets.randbelow(_WARMUPS)), limit)
         try:
             claimed = _Claimed.model_validate(claim.data)
             if (claimed.kernels is None) != (job.device == "cpu"):
@@ -183,7 +199,7 @@ class Rules:
 Places = Sequence[tuple[int, int]]
 
 
-def _seen_on_cpu(claimed: _Claimed, job: Job, side: WatchedSide, places: Places) -> Seen:
+def _seen_on_cpu(claimed: _Claimed, text: Read, side: WatchedSide, places: Places) -> Seen:
     """On a CPU: functions of libraries that the candidate has built, which the kernel says are mapped there.
 
     A function of its own that enters PyTorch's kernels past the dispatcher is no kernel of its own, nor is one
@@ -201,7 +217,7 @@ def _seen_on_cpu(claimed: _Claimed, job: Job, side: WatchedSide, places: Places)
         owns = None
     ways = _ways((path for path in mapped if path.startswith(roots)), claimed)
     computed = bool(works or ways) and not side.interpreted
-    if owns and (any(map(of_pytorch, ways)) or (computed and job.read.loops is False)):
+    if owns and (any(map(of_pytorch, ways)) or (computed and text.loops is False)):
         owns = False
     works += [(name, 1, 0.0) for name in ways]
     seen = _seen(claimed, claimed.own if owns else [], works, owns, places)
@@ -218,19 +234,21 @@ def _ways(own: Iterable[str], claimed: _Claimed) -> list[str]:
     return sorted(found, key=lambda name: (not of_pytorch(name), name))[:_KEPT]
 
 
-def _seen_on_gpu(claimed: _Claimed, job: Job, side: WatchedSide, places: Places) -> Seen:
+def _seen_on_gpu(
+    claimed: _Claimed, text: Read, candidate_ms: float | None, side: WatchedSide, places: Places
+) -> Seen:
     """On a GPU: kernels that were launched, by where they come from."""
     rows = claimed.kernels or []
     made = files_of(side.build_dir) if side.build_dir else []
-    found = origins([row[0] for row in rows], made, job.read.declared, job.read.makes_kernels)
+    found = origins([row[0] for row in rows], made, text.declared, text.makes_kernels)
     own = [row for row in rows if found[row[0]] == "own"]
     works = [row for row in rows if found[row[0]] != "own"]
     untold = not side.kernels_seen or any(origin == "unknown" for origin in found.values())
     seen = _seen(claimed, own, works, True if own else None if untold else False, places)
-    if job.timing is None:
+    if candidate_ms is None:
         return replace(seen, alone=True)
     watched_ms = sum(row[2] for row in rows) / 1000
-    return replace(seen, alone=True, times_longer=watched_ms / job.timing.candidate_ms)
+    return replace(seen, alone=True, times_longer=watched_ms / candidate_ms)
 
 
 def _seen(claimed: _Claimed, own: list[_Row], works: list[_Row], owns: bool | None, places: Places) -> Seen:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import torch
 
 from kernelgauge.errors import OutOfDeviceMemory, ReferenceTooLarge, without_locals
+from kernelgauge.evaluation.correctness.trials import WeightSync
 from kernelgauge.evaluation.failures import Failure
-from kernelgauge.evaluation.job import LONGEST_LOG, Job
+from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.progress import Account
 from kernelgauge.evaluation.sides.prefork import Spares
 from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.evaluation.sides.side import Side
@@ -24,16 +27,26 @@ class Sides:
         self._zygote, self._spares = zygote, spares
 
     @contextlib.contextmanager
-    def opened(self, job: Job) -> Iterator[tuple[Reference, Side]]:
+    def opened(
+        self, job: Job, build_dir: Path | None, weight_sync: WeightSync, account: Account
+    ) -> Iterator[tuple[Reference, Side]]:
         """Reference and candidate, each in fresh processes, ready for the first trial.
 
         Raises:
             Failure: the candidate does not load, or takes the memory that the reference needs and had without it.
         """
         with contextlib.ExitStack() as stack:
-            with job.watched("open"):
+
+            def open_both(together: bool) -> tuple[Reference, Side]:
+                candidate = Side(self._zygote, job.source(build_dir), job.device, spares=self._spares)
+                reference = Reference(self._zygote, job.problem, job.protocol, job.device, self._spares)
+                stack.push(lambda kind, error, trace: _close(account, reference, candidate, error))
+                self._open(reference, candidate, weight_sync, together)
+                return reference, candidate
+
+            with account.watched("open"):
                 try:
-                    reference, candidate = self._opened(job, stack, together=job.route == "seed")
+                    reference, candidate = open_both(together=weight_sync == "seed")
                 except (ReferenceTooLarge, torch.OutOfMemoryError, Failure) as error:
                     if isinstance(error, Failure) and error.outcome is not Outcome.OUT_OF_MEMORY:
                         raise
@@ -41,34 +54,27 @@ class Sides:
                     without_locals(error)
                     stack.close()
                     self._spares.let_go(job.device)
-                    reference, candidate = self._opened_alone(job, stack)
+                    try:
+                        reference, candidate = open_both(together=False)
+                    except torch.OutOfMemoryError as memory:
+                        raise ReferenceTooLarge(str(memory).splitlines()[0]) from memory
             try:
                 yield reference, candidate
-                if job.memory_use is not None:
-                    job.memory_use.ask(reference.side, candidate)
+                if account.memory_use is not None:
+                    account.memory_use.ask(reference.side, candidate)
             except (ReferenceTooLarge, torch.OutOfMemoryError) as error:
                 reason = f"beside this candidate, the memory does not suffice for the reference: {error}"
                 raise Failure(Outcome.OUT_OF_MEMORY, reason) from error
 
-    def _opened_alone(self, job: Job, stack: contextlib.ExitStack) -> tuple[Reference, Side]:
-        """Both sides, the reference first; raises ReferenceTooLarge if it does not fit even so."""
-        try:
-            return self._opened(job, stack, together=False)
-        except torch.OutOfMemoryError as error:
-            raise ReferenceTooLarge(str(error).splitlines()[0]) from error
-
-    def _opened(self, job: Job, stack: contextlib.ExitStack, together: bool) -> tuple[Reference, Side]:
-        """Both sides, closed with the stack.
+    def _open(self, reference: Reference, candidate: Side, weight_sync: WeightSync, together: bool) -> None:
+        """Both sides, up to their shared memory.
 
         Args:
             together: start the candidate at the same time as the reference, not after it.
         """
-        candidate = Side(self._zygote, job.source, job.device, spares=self._spares)
-        reference = Reference(self._zygote, job.problem, job.protocol, job.device, self._spares)
-        stack.push(lambda kind, error, trace: self._close(job, reference, candidate, error))
 
         def open_candidate(ready: Reference) -> None:
-            state = ready.state() if job.route == "state_dict" else None
+            state = ready.state() if weight_sync == "state_dict" else None
             candidate.open(ready.init, ready.weight_seed, ready.randomise, ready.math, state)
 
         if together:
@@ -78,8 +84,8 @@ class Sides:
             reference.open()
             candidate.start()
             open_candidate(reference)
-        self._spares.renew(job.device)
-        if job.device == "cpu" and not candidate.looks:
+        self._spares.renew(reference.device)
+        if reference.device == "cpu" and not candidate.looks:
             reference.notes.append(
                 "a worker's memory cannot be read here: work left to the copy is charged, not refused"
             )
@@ -87,20 +93,18 @@ class Sides:
             candidate.attach(reference.master.size, reference.expected)
         except OutOfDeviceMemory as error:
             raise Failure(Outcome.OUT_OF_MEMORY, f"inputs and outputs: {error}") from error
-        return reference, candidate
 
-    @staticmethod
-    def _close(job: Job, reference: Reference, candidate: Side, error: BaseException | None) -> None:
-        with job.stage("close"):
-            if isinstance(error, Failure) and error.outcome is Outcome.OUT_OF_MEMORY and job.memory_use:
-                job.memory_use.end(candidate)
-            job.notes = list(dict.fromkeys([*job.notes, *reference.notes]))
-            if candidate.first_call_s is not None:
-                job.first_call_s = max(job.first_call_s or 0.0, round(candidate.first_call_s, 3))
-            if hasattr(candidate, "process"):
-                job.walls = candidate.process.walls
-                job.log = (job.log + candidate.process.log())[-LONGEST_LOG:]
-            candidate.end()
-            reference.end()
-            candidate.close()
-            reference.close()
+
+def _close(account: Account, reference: Reference, candidate: Side, error: BaseException | None) -> None:
+    with account.stage("close"):
+        if isinstance(error, Failure) and error.outcome is Outcome.OUT_OF_MEMORY:
+            account.ended_for_memory(candidate)
+        account.notes = list(dict.fromkeys([*account.notes, *reference.notes]))
+        account.called(candidate.first_call_s)
+        if hasattr(candidate, "process"):
+            account.walls = candidate.process.walls
+            account.printed(candidate.process.log())
+        candidate.end()
+        reference.end()
+        candidate.close()
+        reference.close()

@@ -18,11 +18,13 @@ from kernelgauge.errors import MachineError, OutOfDeviceMemory, ProblemError
 from kernelgauge.evaluation.build import Built
 from kernelgauge.evaluation.failures import Failure, WorkerKilled
 from kernelgauge.evaluation.hardware_counters import CountedSide, NoCounters, count, find_ncu
+from kernelgauge.evaluation.sides.model_worker import Source
 from kernelgauge.evaluation.sides.reference import Reference
-from kernelgauge.evaluation.sides.side import Side, Source
+from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.profiling.kernel_names import short_name
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
 from kernelgauge.schema import Candidate, Counters, Environment, Outcome, Problem, Profile, ProfileRow
+from kernelgauge.wire.candidate_commands import ProfileForward
 
 # Whose inputs and parameters are profiled: those that the default judgement times.
 _PROTOCOL = "strict"
@@ -155,7 +157,7 @@ class Profiler:
         if side is not reference.side:
             reference.side.process.freeze()
         limit = side.limit_of(_CALLS)
-        claim = side.ask("profile", limit, "done", named=named)
+        claim = side.ask(ProfileForward(named), limit)
         try:
             return _Claimed.model_validate(claim.data)
         except ValidationError as error:

@@ -1,31 +1,35 @@
-"""What becomes of what goes wrong: a candidate's fault is a fact of its job, the machine's is tried again."""
+"""What becomes of what goes wrong: a candidate's fault is a fact of its evaluation, the machine's is tried again."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import torch
 
 from kernelgauge.checks.stand_alone import explained
 from kernelgauge.errors import MachineError, without_locals
 from kernelgauge.evaluation.failures import Failure, WorkerKilled
-from kernelgauge.evaluation.job import LONGEST_LOG, Job
+from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.progress import Progress
 from kernelgauge.schema import Outcome
+
+T = TypeVar("T")
 
 _ATTEMPTS = 2
 
 
 @contextlib.contextmanager
-def recording(job: Job) -> Iterator[None]:
-    """Turn a candidate's failure into a fact of the job; the parent's own arithmetic keeps to one core meanwhile."""
+def recording(job: Job, progress: Progress) -> Iterator[None]:
+    """Turn a candidate's failure into a fact; the parent's own arithmetic keeps to one core meanwhile."""
     try:
         with one_thread():
             yield
     except Failure as failure:
         failure.reason = explained(failure.reason, job.problem.source, job.protocol.name)
-        job.failure = without_locals(failure)
-        job.log = "\n".join(part for part in (job.log, failure.log) if part)[-LONGEST_LOG:]
+        progress.failure = without_locals(failure)
+        progress.account.printed(failure.log, apart="\n")
 
 
 @contextlib.contextmanager
@@ -42,7 +46,7 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def retried(attempt: Callable[[], None]) -> None:
+def retried(attempt: Callable[[], T]) -> T:
     """Run once more after a machine failure.
 
     Raises:
@@ -63,3 +67,4 @@ def retried(attempt: Callable[[], None]) -> None:
         except (OSError, MemoryError, torch.OutOfMemoryError) as error:
             if not left:
                 raise MachineError(f"this machine failed twice: {error}") from error
+    raise AssertionError("the last attempt returns or raises")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from kernelgauge.checks.numerics import Distance
+from kernelgauge.evaluation.correctness.trials import Checked
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.measurement.measure import Measurement
+from kernelgauge.evaluation.progress import Account
 from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.evaluation.sides.side import Side
 
@@ -12,8 +14,8 @@ from kernelgauge.evaluation.sides.side import Side
 class Rounds:
     """The timing of one job, round by round."""
 
-    def __init__(self, job: Job):
-        self._job = job
+    def __init__(self, job: Job, account: Account):
+        self._account = account
         self._taken = 0
         self.rules = job.protocol.timing_on(job.device)
         self._due = self.rules.processes
@@ -23,12 +25,11 @@ class Rounds:
     def left(self) -> int:
         return self._due - self._taken
 
-    def take(self, reference: Reference, candidate: Side) -> None:
+    def take(self, reference: Reference, candidate: Side, checked: Checked) -> None:
         """Time the next round on these two sides, which nothing else has used but checks of the same job."""
-        assert self._job.checked is not None
-        eager = {variant: _largest(trials) for variant, trials in self._job.checked.eager.items()}
+        eager = {variant: _largest(trials) for variant, trials in checked.eager.items()}
         self._taken += 1
-        with self._job.stage("time"):
+        with self._account.stage("time"):
             self.measurement.round(reference, candidate, self._taken, eager)
         if self._taken == self.rules.processes and self.measurement.in_doubt():
             self._due = max(self.rules.processes_in_doubt, self._taken)

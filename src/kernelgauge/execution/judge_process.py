@@ -19,14 +19,16 @@ from multiprocessing.connection import Connection
 from kernelgauge.config import Settings
 from kernelgauge.errors import KernelgaugeError, MachineError, without_locals
 from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.progress import Progress
 from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.execution.assembly import assembled
+from kernelgauge.schema import Evaluation
 
 _ATTEMPTS = 2
 _ENDS_WITHIN_SECONDS = 10.0
 
-Answer = Job | KernelgaugeError | str
-"""The job, judged; what kept it from being judged; or the traceback of a bug of ours."""
+Answer = Evaluation | KernelgaugeError | str
+"""The record; what kept the job from being judged; or the traceback of a bug of ours."""
 
 
 class JudgeProcess:
@@ -37,15 +39,15 @@ class JudgeProcess:
         self.ended = False
         self._start()
 
-    def judge(self, job: Job, timed: bool = True) -> Job:
-        """The job, judged: see `Supervisor.judge`, also for what it raises.
+    def judge(self, job: Job, progress: Progress, timed: bool = True) -> Evaluation:
+        """The record of the job: see `Supervisor.judge`, also for what it raises.
 
         Raises:
             MachineError: the process died twice over this job, or was ended meanwhile.
         """
         for _ in range(_ATTEMPTS):
             try:
-                self._connection.send((job, timed))
+                self._connection.send((job, progress, timed))
                 answer: Answer = self._connection.recv()
             except (EOFError, OSError):
                 if self.ended:
@@ -89,15 +91,13 @@ class JudgeProcess:
             self._connection.send(self._settings)
 
 
-def _judged(supervisor: Supervisor, job: Job, timed: bool) -> Answer:
+def _judged(supervisor: Supervisor, job: Job, progress: Progress, timed: bool) -> Answer:
     try:
-        supervisor.judge(job, timed)
+        return supervisor.judge(job, progress, timed)
     except KernelgaugeError as error:
         return without_locals(error)
     except Exception:
         return traceback.format_exc()
-    job.memory_use = None  # its figures are in the record; the rest belongs to this process
-    return job
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle, islice
 from queue import SimpleQueue
@@ -26,11 +26,12 @@ from typing import Any
 
 from kernelgauge.errors import KernelgaugeError, MachineError, ReferenceTooLarge, without_locals
 from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.progress import Progress
 from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
 from kernelgauge.hardware.environment import gpu_count
-from kernelgauge.schema import NoCandidate
+from kernelgauge.schema import Evaluation, NoCandidate
 
 # Candidates under way for each job: what a wave consists of, and how far builds run ahead of a GPU.
 _AHEAD_PER_JOB = 4
@@ -56,10 +57,21 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """How a task ended: a job ready to be recorded, no candidate, or an error of ours."""
+    """How a task ended: a record, no candidate, or an error of ours."""
 
     task: Task
-    result: Job | NoCandidate | KernelgaugeError
+    result: Evaluation | NoCandidate | KernelgaugeError
+    job: Job | None = None
+    """What was to be judged, where a candidate was there."""
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A task whose candidate waits for a device to be judged on."""
+
+    task: Task
+    job: Job
+    progress: Progress
 
 
 def devices_of(device: str) -> list[str]:
@@ -138,21 +150,23 @@ class LocalExecutor:
 
     def _in_waves(self, waiting: Iterator[Task], stage: Callable[[str], None]) -> Generator[Done, None, None]:
         while wave := list(islice(waiting, _AHEAD_PER_JOB * self._jobs)):
-            built: list[Done] = []
+            built: list[_Prepared] = []
             on_gpu = self._devices != ["cpu"]
             stage("build" if on_gpu else "build and check")
-            for done in self._prepared(wave, waiting):
-                if isinstance(done.result, Job) and (on_gpu or (self._timed and done.result.failure is None)):
-                    built.append(done)
+            for each in self._prepared(wave, waiting):
+                if isinstance(each, Done):
+                    yield each
+                elif on_gpu or (self._timed and each.progress.failure is None):
+                    built.append(each)
                 else:
-                    yield done
+                    yield self._judge(each, leased=True)
             if built:
                 stage("check and time" if on_gpu else "time")
                 # A lease for each would have each wait for whoever compiles meanwhile.
                 with nullcontext() if on_gpu else self._leases.exclusive("cpu"):
                     yield from self._pooled(partial(self._judge, leased=not on_gpu), built, len(self._devices))
 
-    def _prepared(self, wave: Sequence[Task], waiting: Iterator[Task]) -> Iterator[Done]:
+    def _prepared(self, wave: Sequence[Task], waiting: Iterator[Task]) -> Iterator[Done | _Prepared]:
         """A wave as it is built; what arrives while a thread has nothing to do joins it, up to its size."""
         room = _AHEAD_PER_JOB * self._jobs - len(wave)
         with ThreadPoolExecutor(self._jobs, thread_name_prefix="kernelgauge") as pool, self._ending(pool):
@@ -198,8 +212,8 @@ class LocalExecutor:
         builders = ThreadPoolExecutor(self._jobs, "kernelgauge-build")
         judges = ThreadPoolExecutor(len(self._devices), "kernelgauge-judge")
         with builders, judges, self._ending(builders, judges):
-            building: set[Future[Done]] = set()
-            judging: set[Future[Done]] = set()
+            building: set[Future[Any]] = set()
+            judging: set[Future[Any]] = set()
             while True:
                 # Those that are lent are wanted back, however far the builds get ahead.
                 most = sys.maxsize if lent else _AHEAD_PER_JOB * self._jobs + len(self._devices)
@@ -211,14 +225,14 @@ class LocalExecutor:
                 while lent and not building and len(arrived) < room:  # nothing is left to build
                     self._free.put(lent.pop())
                 ended, _ = wait(building | judging, _LOOK_AGAIN_SECONDS, return_when=FIRST_COMPLETED)
-                for future in ended:
-                    done = future.result()
-                    if future in building and isinstance(done.result, Job):
-                        judging.add(judges.submit(self._judge, done))
-                    else:
-                        yield done
                 building -= ended
                 judging -= ended
+                for future in ended:
+                    come = future.result()
+                    if isinstance(come, _Prepared):
+                        judging.add(judges.submit(self._judge, come))
+                    else:
+                        yield come
 
     @contextmanager
     def _ending(self, *pools: ThreadPoolExecutor) -> Iterator[None]:
@@ -232,36 +246,35 @@ class LocalExecutor:
             self.abandon()
             raise
 
-    def _prepare(self, task: Task) -> Done:
+    def _prepare(self, task: Task) -> Done | _Prepared:
         device = next(self._turns)
         beside_others = task.on_device or device == "cpu"
         try:
             with self._leases.shared(device) if beside_others else nullcontext():
                 if self._stopping:
                     raise MachineError("evaluations were stopped")
-                started = task.start(device)
-                if isinstance(started, Job) and not self._stopping:
-                    self._supervisor.prepare(started, task.on_device)
+                job = task.start(device)
+                if isinstance(job, NoCandidate):
+                    return Done(task, job)
+                if self._stopping:
+                    raise MachineError("evaluations were stopped")
+                return _Prepared(task, job, self._supervisor.prepare(job, task.on_device))
         except KernelgaugeError as error:
             return Done(task, without_locals(error))
-        return Done(task, started)
 
-    def _judge(self, done: Done, leased: bool = False) -> Done:
-        assert isinstance(done.result, Job)
-        job = done.result
+    def _judge(self, waiting: _Prepared, leased: bool = False) -> Done:
+        """Judge on the first device that is free; `leased`: which needs no lease, or is leased already."""
         device = self._free.get()
+        job = replace(waiting.job, device=device)
         try:
             with nullcontext() if leased else self._leases.exclusive(device):
-                job.device = device
                 if self._stopping:
-                    return done
-                if (judge := self._judges.get(device)) is not None:
-                    return Done(done.task, judge.judge(job, self._timed))
-                self._supervisor.judge(job, self._timed)
+                    raise MachineError("evaluations were stopped")
+                judge = self._judges.get(device, self._supervisor)
+                return Done(waiting.task, judge.judge(job, waiting.progress, self._timed), job)
         except KernelgaugeError as error:
             if isinstance(error, ReferenceTooLarge):
                 self._supervisor.remember(job, error)
-            return Done(done.task, without_locals(error))
+            return Done(waiting.task, without_locals(error), job)
         finally:
             self._free.put(device)
-        return done

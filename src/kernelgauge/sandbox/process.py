@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from kernelgauge.deletion import delete
 from kernelgauge.errors import MachineError
@@ -28,7 +27,8 @@ from kernelgauge.sandbox.worker_errors import (
     WorkerTooLarge,
 )
 from kernelgauge.sandbox.zygote_client import Role, Zygote, fork_request, memory_limit
-from kernelgauge.wire.messages import LARGEST_MESSAGE, Claim, parse_claim, send
+from kernelgauge.wire.commands import Command, send_command
+from kernelgauge.wire.messages import LARGEST_MESSAGE, Claim, Event, parse_claim
 
 _SETUP_SECONDS = 60.0
 _LOG_BYTES = 32 * 1024
@@ -130,15 +130,7 @@ class WorkerProcess:
             self.close()
             raise MachineError(f"a worker process could not be set up ({error}): {printed[-2000:]}") from error
 
-    def ask(
-        self,
-        do: str,
-        seconds: float,
-        answer: str,
-        descriptors: list[int] | None = None,
-        then: Callable[[], None] | None = None,
-        **fields: Any,
-    ) -> Claim:
+    def ask(self, command: Command, seconds: float, then: Callable[[], None] | None = None) -> Claim:
         """Send one command and wait for its answer; `failed` is an answer too.
 
         Args:
@@ -147,17 +139,17 @@ class WorkerProcess:
         Raises:
             WorkerEnded, WorkerTimedOut, ChannelClosed, ProtocolBroken, WorkerTooLarge, DiskFilled: see there.
         """
-        self.tell(do, descriptors, **fields)
-        claim = self.receive(answer, seconds)
+        self.tell(command)
+        claim = self.receive(command.answer, seconds)
         if then is not None:
             then()
         self._look_at_holdings()
         return claim
 
-    def tell(self, do: str, descriptors: list[int] | None = None, **fields: Any) -> None:
+    def tell(self, command: Command) -> None:
         """Send one command without waiting."""
         try:
-            send(self._channel, {"do": do, **fields}, descriptors)
+            send_command(self._channel, command)
         except OSError:
             raise self._gone() from None
 
@@ -211,7 +203,7 @@ class WorkerProcess:
         except (OSError, ValueError):  # it ends with the worker
             return 0
 
-    def parse(self, raw: bytes, answer: str) -> Claim:
+    def parse(self, raw: bytes, answer: Event) -> Claim:
         """A claim from `raw` of the kind expected next; anything else ends the worker."""
         try:
             claim = parse_claim(raw)
@@ -223,7 +215,7 @@ class WorkerProcess:
             raise ProtocolBroken(f"said {claim.event!r} where {answer!r} was due")
         return claim
 
-    def receive(self, answer: str, seconds: float) -> Claim:
+    def receive(self, answer: Event, seconds: float) -> Claim:
         """The next claim; see `ask`."""
         return self.parse(self.receive_raw(seconds), answer)
 

@@ -17,6 +17,7 @@ from typing import Literal
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import Limits, Protocol, load_protocol
+from kernelgauge.errors import KernelgaugeError
 from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.local import LocalExecutor, Task
 from kernelgauge.schema import Candidate, Evaluation, Outcome, Record
@@ -126,14 +127,15 @@ def _judged(
     if not tasks:
         return
     for ended in executor.run(tasks):
-        specimen, result = waiting[ended.task.sample], ended.result
-        if isinstance(result, Job):
-            record = result.record()
-            why = _deviation(specimen, record, device)
-            yield specimen, _finding(specimen, device, "deviates" if why else "as due", record, why)
-        else:
-            why = f"{type(result).__name__}: {result}"
-            yield specimen, _finding(specimen, device, "error", why=why)
+        specimen = waiting[ended.task.sample]
+        try:
+            record = session.verdict(ended)
+        except KernelgaugeError as error:
+            yield specimen, _finding(specimen, device, "error", why=f"{type(error).__name__}: {error}")
+            continue
+        assert isinstance(record, Evaluation), "a specimen is a candidate"
+        why = _deviation(specimen, record, device)
+        yield specimen, _finding(specimen, device, "deviates" if why else "as due", record, why)
 
 
 def left_behind(session: Session) -> list[Path]:

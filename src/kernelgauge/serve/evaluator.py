@@ -8,7 +8,6 @@ from functools import partial
 from typing import Protocol
 
 from kernelgauge.backends.registry import detect
-from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.local import Done, Task
 from kernelgauge.problems.loader import load_problem, sizes_within
@@ -72,12 +71,8 @@ class SessionEvaluator:
 
     def _end(self, verdict: Future[Evaluation], done: Future[Done]) -> None:
         try:
-            result = done.result().result
-            if isinstance(result, Job):
-                verdict.set_result(self._session.recorded(result))
-            else:
-                verdict.set_exception(
-                    result if isinstance(result, Exception) else MachineError("no verdict came back")
-                )
+            record = self._session.verdict(done.result())
+            assert isinstance(record, Evaluation), "a submission is a candidate"
+            verdict.set_result(record)
         except BaseException as error:  # boundary: the judge must hear of it, whatever it is
             verdict.set_exception(error)

@@ -151,22 +151,24 @@ def _collected(
     # Where a record cannot be stored, the executor ends first: it may hold the device that the weighing waits for.
     with ThreadPoolExecutor(1, thread_name_prefix="kernelgauge-weigh") as weigher, closing(results):
         for done in results:
-            result = done.result
-            if isinstance(result, Job):
-                record = session.recorded(result)
-                run.append(record, result.candidate)
-                watch.judged(record)
-            elif isinstance(result, NoCandidate):
-                counted = partial(session.counted, result, header.sizes, header.device, protocol)
-                weighed[weigher.submit(counted)] = done.task
-            elif isinstance(result, ReferenceTooLarge):
+            try:
+                verdict = session.verdict(done)
+            except ReferenceTooLarge as error:
                 problem = load_problem(done.task.problem, sizes=sizes_within(done.task.problem, header.sizes))
-                too_large = too_large_of(problem, result)
+                too_large = too_large_of(problem, error)
                 run.append_too_large(too_large)
                 watch.too_large(too_large)
-            else:
+            except KernelgaugeError:
                 failed.append(done)
                 watch.failed(done)
+            else:
+                if isinstance(verdict, NoCandidate):
+                    counted = partial(session.counted, verdict, header.sizes, header.device, protocol)
+                    weighed[weigher.submit(counted)] = done.task
+                else:
+                    assert done.job is not None
+                    run.append(verdict, done.job.candidate)
+                    watch.judged(verdict)
             settle([future for future in weighed if future.done()])
         settle(as_completed(weighed))
     return failed

@@ -15,6 +15,7 @@ from kernelgauge.config import Limits, MathMode, Protocol, load_settings
 from kernelgauge.errors import (
     BackendMissing,
     CandidateError,
+    KernelgaugeError,
     StoreError,
     UsageError,
 )
@@ -27,7 +28,7 @@ from kernelgauge.execution.assembly import assembled
 from kernelgauge.execution.evaluation_queue import EvaluationQueue, Load
 from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
-from kernelgauge.execution.local import LocalExecutor, devices_of
+from kernelgauge.execution.local import Done, LocalExecutor, devices_of
 from kernelgauge.hardware import peaks
 from kernelgauge.hardware.environment import environment, require_device
 from kernelgauge.judging import protocol_under, running_device, sizes_of
@@ -126,11 +127,10 @@ class Session:
         job = self.job(problem, _candidate(problem, source, backend), judged, device)
         self.memory.check(problem, judged, device, self.environment)
         with self.leases.shared(device) if device == "cpu" else nullcontext():
-            self.supervisor.prepare(job)
-        if timed or device != "cpu":
-            with self.leases.exclusive(device):
-                self.supervisor.judge(job, timed)
-        return self.recorded(job)
+            progress = self.supervisor.prepare(job)
+        with self.leases.exclusive(device) if timed or device != "cpu" else nullcontext():
+            record = self.supervisor.judge(job, progress, timed)
+        return self.compared(record)
 
     def profile(
         self,
@@ -212,9 +212,19 @@ class Session:
         judge = None if device == "cpu" else partial(JudgeProcess, self.settings)
         return LocalExecutor(self.supervisor, self.leases, devices_of(device), jobs, timed, judge)
 
-    def recorded(self, job: Job) -> Evaluation:
-        """The job's record, with its speedups over the baselines measured on this machine."""
-        record = job.record()
+    def verdict(self, done: Done) -> Evaluation | NoCandidate:
+        """What a task of an executor has come to.
+
+        Raises:
+            ReferenceTooLarge: the problem does not fit the device, whoever answers it.
+            KernelgaugeError: the machine failed, or the problem's own code: there is no verdict.
+        """
+        if isinstance(done.result, KernelgaugeError):
+            raise done.result
+        return self.compared(done.result) if isinstance(done.result, Evaluation) else done.result
+
+    def compared(self, record: Evaluation) -> Evaluation:
+        """A record with its speedups over the baselines measured on this machine."""
         try:
             return compared(record, self.baselines.of(record.problem_digest))
         except StoreError as error:  # a verdict of minutes must not be lost to it
@@ -226,12 +236,12 @@ class Session:
         Where that must be learnt first, it waits until nobody is timed on the device, and takes seconds.
         """
         problem = load_problem(skip.problem, sizes=sizes_within(skip.problem, sizes))
-        trivial = self.supervisor.trivial_known(problem, protocol, device, self.environment)
+        trivial = self.supervisor.screen.known(problem, protocol, device, self.environment)
         if trivial is None:
             (where, *_) = devices_of(device)
             lease = self.leases.shared if device == "cpu" else self.leases.exclusive
             with lease(where):
-                trivial = self.supervisor.trivial(problem, protocol, where, self.environment)
+                trivial = self.supervisor.screen.trivial(problem, protocol, where, self.environment)
         return skip.model_copy(update={"counts": not trivial or protocol.score.weak_problems == "counted"})
 
     def close(self) -> None:

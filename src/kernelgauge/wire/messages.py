@@ -20,6 +20,9 @@ LARGEST_TEXT = 16 * 1024
 MOST_SAMPLES = 2000
 
 
+Event = Literal["ready", "loaded", "constructed", "staged", "computed", "done", "described", "drawn", "failed"]
+
+
 class TensorSpec(BaseModel):
     """Shape and dtype of one tensor, and where its bytes lie in its region."""
 
@@ -41,7 +44,7 @@ class Claim(BaseModel):
     """Something a worker says. Nothing in it is believed without a check from outside."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    event: Literal["ready", "loaded", "constructed", "staged", "computed", "done", "described", "drawn", "failed"]
+    event: Event
     walls: tuple[str, ...] = Field(default=(), max_length=16)
     tensors: tuple[TensorSpec, ...] = Field(default=(), max_length=256)
     places: tuple[Place, ...] = Field(default=(), max_length=256)

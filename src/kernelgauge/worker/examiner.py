@@ -11,7 +11,6 @@ import os
 import re
 import socket
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,15 @@ import torch
 
 from kernelgauge.backends.loading import import_file
 from kernelgauge.config import MathMode
+from kernelgauge.wire.commands import Command
+from kernelgauge.wire.examiner_commands import Describe, RequiredBytes, RunOnce
 from kernelgauge.wire.math_modes import cast
-from kernelgauge.wire.messages import receive, send
 from kernelgauge.wire.outputs import flatten
 from kernelgauge.wire.regions import dtype_name
+from kernelgauge.worker import serving
 from kernelgauge.worker.bytes_read import Reads, reached, written
-from kernelgauge.worker.candidate import failure
 from kernelgauge.worker.required_bytes import certain
+from kernelgauge.worker.serving import Answer
 
 # How PyTorch says that an operator needs values, which the meta device has not.
 _NO_VALUES = re.compile(r"meta tensor|register_meta", re.IGNORECASE)
@@ -190,21 +191,25 @@ def _unreached(drawn: Any, seed: int) -> list[str]:
     return [name for name, tensor in model.named_parameters() if tensor.grad is None]
 
 
+def _found(command: Command) -> dict[str, Any]:
+    match command:
+        case Describe():
+            return describe(Path(command.path), command.math)
+        case RunOnce():
+            return run(Path(command.path), command.seed)
+        case RequiredBytes():
+            return certain(Path(command.path), command.domains, command.device, command.math, command.seed)
+        case _:
+            raise TypeError(f"the examiner has no answer to {type(command).__name__}")
+
+
+def _answer(command: Command) -> Answer:
+    found = json.dumps(_found(command))
+    with os.fdopen(command.descriptors[0], "w") as file:
+        file.write(found)
+    return {"event": "described"}
+
+
 def serve(channel: socket.socket) -> None:
-    """Answer commands until the parent hangs up; the first descriptor of each is the file to write to."""
-    commands: dict[str, Callable[..., dict[str, Any]]] = {
-        "describe": describe,
-        "run": run,
-        "certain": certain,
-    }
-    while True:
-        command, descriptors = receive(channel)
-        stage = command.pop("do")
-        try:
-            found = json.dumps(commands[stage](Path(command.pop("path")), **command))
-            with os.fdopen(descriptors[0], "w") as file:
-                file.write(found)
-            claim: dict[str, Any] = {"event": "described"}
-        except Exception as error:  # boundary: whatever the problem's own code raises is told to the parent
-            claim = failure(stage, error)
-        send(channel, claim)
+    """Answer commands until the parent hangs up."""
+    serving.serve(channel, _answer)

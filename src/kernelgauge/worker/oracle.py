@@ -17,19 +17,29 @@ from typing import Any
 import torch
 
 from kernelgauge.backends.loading import import_file
-from kernelgauge.checks.accumulation import Variances
 from kernelgauge.checks.inputs import classify, rounded, unchanged, vary
 from kernelgauge.config import MathMode
 from kernelgauge.schema import GB
 from kernelgauge.wire.arguments import decode, encode
+from kernelgauge.wire.commands import Attach, Command, Detach, Warm
 from kernelgauge.wire.initialisers import randomised
 from kernelgauge.wire.math_modes import cast, set_flags
-from kernelgauge.wire.messages import TensorSpec, receive, send
+from kernelgauge.wire.messages import TensorSpec
+from kernelgauge.wire.oracle_commands import (
+    ConstructReference,
+    Draw,
+    Err,
+    Expect,
+    Imitate,
+    OpenProblem,
+    SaveState,
+)
 from kernelgauge.wire.outputs import flatten
 from kernelgauge.wire.regions import Region, dtype_name, lay_out
 from kernelgauge.wire.shared_memory import opened
-from kernelgauge.worker.candidate import failure, warm_up
+from kernelgauge.worker import serving
 from kernelgauge.worker.rounding_noise import RoundingNoise
+from kernelgauge.worker.serving import Answer, warm_up
 
 Specs = list[dict[str, Any]]
 
@@ -69,30 +79,51 @@ class Oracle:
         self._plain: list[Any] = []
         self._keep = 0
 
-    def warm(self, device: str) -> dict[str, Any]:
-        """Start the device before there is anything to do on it."""
-        warm_up(device)
-        return {"event": "staged"}
+    def answer(self, command: Command) -> Answer:
+        """Do what a command says."""
+        match command:
+            case Warm():
+                warm_up(command.device)
+                return {"event": "staged"}
+            case OpenProblem():
+                return self.open(command)
+            case ConstructReference():
+                return self.construct(command)
+            case SaveState():
+                torch.save(self._construct(*self._built).state_dict(), command.path)
+                return {"event": "staged"}
+            case Attach():
+                (self.regions[command.name],) = opened(command.regions, command.descriptors, str(self.device))
+                return {"event": "staged"}
+            case Detach():
+                self.regions.pop(command.name).close()
+                return {"event": "staged"}
+            case Draw():
+                return self.draw(command)
+            case Expect():
+                return self._write("truth", self._forward(command.seed))
+            case Imitate():
+                return self.imitate(command)
+            case Err():
+                return self.err(command)
+            case _:
+                raise TypeError(f"the oracle has no answer to {type(command).__name__}")
 
-    def open(
-        self, path: str, seed: int, domains: dict[str, str], device: str, math: MathMode, cap_gb: float | None
-    ) -> dict[str, Any]:
-        """Import the problem, read its constructor arguments and the shape of its inputs.
-
-        Inputs are drawn, and expected outputs computed, on `device`: a published size takes minutes on a CPU.
-        """
-        self.device = torch.device(device)
+    def open(self, command: OpenProblem) -> Answer:
+        """Inputs are drawn, and expected outputs computed, on the device: a published size takes minutes on a CPU."""
+        self.device = torch.device(command.device)
         if self.device.type == "cuda":
             total = torch.cuda.get_device_properties(self.device).total_memory
-            self._keep = int(_KEPT * min(total, total if cap_gb is None else cap_gb * GB))
-        self.math = math
-        set_flags(math)
-        self.module = import_file(Path(path), "problem")
+            self._keep = int(_KEPT * min(total, total if command.cap_gb is None else command.cap_gb * GB))
+        self.math = command.math
+        set_flags(command.math)
+        self.module = import_file(Path(command.path), "problem")
         init = list(self.module.get_init_inputs())
-        first, second = self._drawn(seed), self._drawn(seed + 1)
+        first, second = self._drawn(command.seed), self._drawn(command.seed + 1)
         names = _names_of(self.module.Model.forward, len(first), skip=1)
+        draws = zip(first, second, strict=True)
         self.domains = [
-            domains.get(name, "") or classify(*draws) for name, *draws in zip(names, first, second, strict=True)
+            command.domains.get(name, "") or classify(*both) for name, both in zip(names, draws, strict=True)
         ]
         self.arguments = first
         tensors = [a for a in first if isinstance(a, torch.Tensor)]
@@ -114,18 +145,12 @@ class Oracle:
         with self.device:
             return [cast(value, self.math) for value in self.module.get_inputs()]
 
-    def construct(self, init: Any, seed: int, randomise: bool, precise: bool) -> dict[str, Any]:
-        """Build the reference; with `precise` in float64."""
-        self._built, self._plain = (init, seed, randomise), []
-        self.precise = precise
-        model = cast(self._construct(init, seed, randomise), self.math).to(self.device)
-        self.model = model.double() if precise else model
+    def construct(self, command: ConstructReference) -> Answer:
+        self._built, self._plain = (command.init, command.seed, command.randomise), []
+        self.precise = command.precise
+        model = cast(self._construct(*self._built), self.math).to(self.device)
+        self.model = model.double() if self.precise else model
         return {"event": "constructed"}
-
-    def save(self, path: str) -> dict[str, Any]:
-        """Store the reference's parameters as it was constructed with, before any cast."""
-        torch.save(self._construct(*self._built).state_dict(), path)
-        return {"event": "staged"}
 
     def _construct(self, init: Any, seed: int, randomise: bool) -> Any:
         assert self.module is not None
@@ -133,23 +158,9 @@ class Oracle:
         with torch.no_grad(), randomised() if randomise else nullcontext():
             return self.module.Model(*decode(init))
 
-    def attach(
-        self, name: str, regions: list[dict[str, Any]], descriptors: list[int] | None = None
-    ) -> dict[str, Any]:
-        """Open a region: `inputs`, `truth` (expected outputs), `shortcut` (what `imitate` computes) or `noisy` (what
-        `err` does)."""
-        (self.regions[name],) = opened(regions, descriptors or [], str(self.device))
-        return {"event": "staged"}
-
-    def detach(self, name: str) -> dict[str, Any]:
-        """Close a region, so that its memory can be given back."""
-        self.regions.pop(name).close()
-        return {"event": "staged"}
-
-    def draw(self, seed: int, variant: str) -> dict[str, Any]:
-        """Draw the arguments of one call and write the tensors into the first region."""
-        self.variant = variant
-        specs = self._place(self._drawn(seed), variant)
+    def draw(self, command: Draw) -> Answer:
+        self.variant = command.variant
+        specs = self._place(self._drawn(command.seed), command.variant)
         self._let_go()
         remaining = iter(specs)
         described = [
@@ -166,17 +177,14 @@ class Oracle:
         self.arguments = [next(places).copy_(value) if isinstance(value, torch.Tensor) else value for value in varied]
         return specs
 
-    def expect(self, seed: int) -> dict[str, Any]:
-        """Run the reference on the arguments just drawn; outputs go into the region `truth` where it is attached."""
-        return self._write("truth", self._forward(seed))
-
-    def imitate(self, seed: int, shortcut: str) -> dict[str, Any]:
-        """What an answer would be that cuts this corner and is exact otherwise, into the region `shortcut`.
+    def imitate(self, command: Imitate) -> Answer:
+        """The answer of somebody who cuts one corner.
 
         `tf32`, `bfloat16`: inputs and parameters rounded so, as a kernel on tensor cores would read them.
         `without NAME`: as if the parameter still had the constant it is constructed with by default, zero where it
         is drawn at random.
         """
+        shortcut = command.shortcut
         kept = {name: tensor.detach().clone() for name, tensor in self.model.named_parameters()}
         arguments = self.arguments
         try:
@@ -189,25 +197,19 @@ class Oracle:
                     for tensor in self.model.parameters():
                         tensor.copy_(rounded(tensor, shortcut))
                 changed = any(not torch.equal(p, kept[n]) for n, p in self.model.named_parameters())
-            return self._write("shortcut", self._forward(seed)) | {"data": {"changed": changed}}
+            return self._write("shortcut", self._forward(command.seed)) | {"data": {"changed": changed}}
         finally:
             self.arguments = arguments
             with torch.no_grad():
                 for name, tensor in self.model.named_parameters():
                     tensor.copy_(kept[name])
 
-    def err(self, seed: int, noise: int, variances: Variances) -> dict[str, Any]:
-        """What honest float32 arithmetic could make of the arguments just drawn, into the region `noisy`.
-
-        Args:
-            noise: seed of the errors; see `RoundingNoise`.
-            variances: whether they are taken from means of squares; see `RoundingNoise`.
-
-        Told with it: whether `offgrid` inputs themselves were normalised.
-        """
-        generator = torch.Generator(self.device).manual_seed(noise)
-        rounding = RoundingNoise(generator, self.variant == "offgrid", variances)
-        return self._write("noisy", self._forward(seed, rounding)) | {"data": {"normalised": rounding.normalised}}
+    def err(self, command: Err) -> Answer:
+        """An answer of honest float32 arithmetic, and with it whether `offgrid` inputs themselves were normalised."""
+        generator = torch.Generator(self.device).manual_seed(command.noise)
+        rounding = RoundingNoise(generator, self.variant == "offgrid", command.variances)
+        outputs = self._forward(command.seed, rounding)
+        return self._write("noisy", outputs) | {"data": {"normalised": rounding.normalised}}
 
     def _default(self, name: str) -> float:
         """The constant a parameter starts with under PyTorch's default initialisers; 0 for one drawn at random."""
@@ -240,7 +242,7 @@ class Oracle:
         recurrent = any(isinstance(each, torch.nn.RNNBase) for each in self.model.modules())
         return torch.backends.cudnn.flags(enabled=False) if recurrent else nullcontext()
 
-    def _write(self, region: str, outputs: list[torch.Tensor]) -> dict[str, Any]:
+    def _write(self, region: str, outputs: list[torch.Tensor]) -> Answer:
         specs = _as_specs(outputs)
         if region in self.regions:
             views = self.regions[region].tensors([TensorSpec(**spec) for spec in specs])
@@ -266,14 +268,4 @@ class Oracle:
 
 def serve(channel: socket.socket) -> None:
     """Answer commands until the parent hangs up."""
-    oracle = Oracle()
-    while True:
-        command, descriptors = receive(channel)
-        stage = command.pop("do")
-        try:
-            if descriptors:
-                command["descriptors"] = descriptors
-            claim = getattr(oracle, stage)(**command)
-        except Exception as error:  # whatever the reference's own code raises, told to the parent
-            claim = failure(stage, error)
-        send(channel, claim)
+    serving.serve(channel, Oracle().answer)

@@ -16,7 +16,7 @@ if every dimension along which an output is constant were a view; nothing where 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from math import hypot, sqrt
 from pathlib import Path
@@ -28,6 +28,7 @@ from torch.linalg import vector_norm
 from kernelgauge.backends.loading import import_file
 from kernelgauge.checks.inputs import classify
 from kernelgauge.config import MathMode
+from kernelgauge.schema import Domain
 from kernelgauge.wire.initialisers import randomised
 from kernelgauge.wire.math_modes import cast
 from kernelgauge.wire.outputs import flatten
@@ -41,7 +42,7 @@ _SAME_NUMBER = 1e-2
 _SAMPLED = 1 << 16
 
 
-def certain(path: Path, domains: dict[str, str], device: str, math: MathMode, seed: int) -> dict[str, int]:
+def certain(path: Path, domains: Mapping[str, Domain], device: str, math: MathMode, seed: int) -> dict[str, int]:
     """Bytes of `inputs` and `outputs` that must move at the sizes in the text, the least of several draws.
 
     The first draw has the parameters as the constructor makes them, the others have constant ones randomised.
@@ -56,7 +57,13 @@ class _Draw:
     """A model and two draws of its inputs."""
 
     def __init__(
-        self, module: Any, domains: dict[str, str], device: torch.device, math: MathMode, seed: int, randomise: bool
+        self,
+        module: Any,
+        domains: Mapping[str, Domain],
+        device: torch.device,
+        math: MathMode,
+        seed: int,
+        randomise: bool,
     ):
         torch.manual_seed(seed)
         with torch.no_grad(), randomised() if randomise else nullcontext():

@@ -21,7 +21,9 @@ from pathlib import Path
 
 from kernelgauge.sandbox.isolation import Files, close_files
 from kernelgauge.sandbox.landlock import View
-from kernelgauge.wire.messages import receive, send
+from kernelgauge.wire.candidate_commands import StartNcu
+from kernelgauge.wire.commands import receive_command
+from kernelgauge.wire.messages import send
 
 _MODULE = "kernelgauge.worker.under_ncu"
 _FILES = "KERNELGAUGE_FILES"
@@ -32,11 +34,12 @@ _CHANNEL = 0
 
 def serve(channel: socket.socket) -> None:
     """Become the command that the parent names, around a worker on the same channel."""
-    request, _ = receive(channel)
+    request = receive_command(channel)
+    assert isinstance(request, StartNcu)
     os.dup2(channel.fileno(), _CHANNEL)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    inner = _python("wall" if request["sealed"] else "serve")
-    os.execve(request["command"][0], [*request["command"], *inner], environment)
+    inner = _python("wall" if request.sealed else "serve")
+    os.execve(request.line[0], [*request.line, *inner], environment)
 
 
 def _python(step: str) -> list[str]:

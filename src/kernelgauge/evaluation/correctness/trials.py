@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 import torch
 
@@ -18,9 +18,12 @@ from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.sides.honest_errors import HonestErrors
 from kernelgauge.evaluation.sides.reference import Reference, in_domain
 from kernelgauge.evaluation.sides.side import Side
-from kernelgauge.schema import Trial
+from kernelgauge.schema import NotVaried, Trial
 from kernelgauge.timing.cache_flush import CacheFlush
 from kernelgauge.wire.messages import Claim
+
+WeightSync = Literal["seed", "state_dict"]
+"""How both sides get equal parameters: each draws its own from the same seed, or the reference's are loaded."""
 
 
 @dataclass
@@ -32,6 +35,9 @@ class Checked:
     """By kind of inputs, and for each trial with such, eager's distance from the oracle for each output. Only kinds
     that lie in the problem's domain and have a right answer; timed calls are drawn from these."""
     failure: Failure | None = None
+    weight_sync: WeightSync = "seed"
+    not_varied: NotVaried | None = None
+    """Arguments that were the same in every call; None where nothing was drawn."""
     blind: tuple[str, ...] = ()
     """Where all agreed: answers without the work that all trials with own inputs would have accepted as well."""
 

@@ -27,6 +27,7 @@ from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.hardware.environment import device_index
 from kernelgauge.sandbox.worker_errors import WORKER_FAILURES
 from kernelgauge.schema import Outcome
+from kernelgauge.wire.candidate_commands import RunBatch, StageBatch
 from kernelgauge.wire.messages import TensorSpec
 from kernelgauge.wire.regions import aligned, as_words, size_of, views
 
@@ -62,8 +63,8 @@ class _Room:
         self._due = reference.expected
         self._in_bytes = aligned(reference.master.size)
         self._out_bytes = aligned(size_of(self._due))
-        self._inputs = side.share("streak inputs", calls * self._in_bytes)
-        self._outputs = side.share("streak outputs", calls * self._out_bytes)
+        self._inputs = side.share("batch inputs", calls * self._in_bytes)
+        self._outputs = side.share("batch outputs", calls * self._out_bytes)
         self._kept = torch.empty_like(self._outputs.bytes)
         self._seeds: list[int] = []
 
@@ -75,7 +76,7 @@ class _Room:
         self._seeds = seeds
         calls = [[_moved(each, call * self._in_bytes) for each in its] for call, its in enumerate(arguments)]
         due = [[spec.model_dump() for spec in self._specs(call)] for call in range(len(calls))]
-        side.ask("stage_streak", side.limits.call_seconds, "staged", calls=calls, expected=due)
+        side.ask(StageBatch(calls, due), side.limits.call_seconds)
         side.process.freeze()
         for call, content in enumerate(inputs):
             self._input(call, content).copy_(content)
@@ -93,13 +94,13 @@ class _Room:
         limit = side.limits.call_seconds * self._calls
         try:
             start = time.perf_counter_ns()
-            process.tell("streak", compute=compute, seeds=self._seeds)
+            process.tell(RunBatch(compute, self._seeds))
             process.thaw()
             said = process.receive_raw(limit, spin=True)
             self._kept.copy_(self._outputs.bytes)
             side.staging.wait()
             done = time.perf_counter_ns()
-            claim = process.parse(said, "done")
+            claim = process.parse(said, RunBatch.answer)
         except WORKER_FAILURES as error:
             raise explain_end("forward", limit, error, process.log()) from error
         if claim.event == "failed":

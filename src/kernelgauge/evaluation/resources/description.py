@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from typing import Any
 
 from kernelgauge.config import MathMode
@@ -12,6 +13,8 @@ from kernelgauge.hardware.cores import launch_cores, step_back
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
 from kernelgauge.schema import Problem
+from kernelgauge.wire.commands import Command
+from kernelgauge.wire.examiner_commands import Describe, RequiredBytes, RunOnce
 
 SEED = 0
 """Under which `run` draws, so that its fingerprints can be compared with recorded ones."""
@@ -33,7 +36,7 @@ def described(
     Raises:
         ProblemError: its own code fails.
     """
-    return _ask(zygote, problem, "describe", "cpu", preload, math=math)
+    return _ask(zygote, problem, lambda path, file: Describe(path, math, descriptors=[file]), preload=preload)
 
 
 def ran(zygote: Zygote, problem: Problem) -> dict[str, Any]:
@@ -42,7 +45,7 @@ def ran(zygote: Zygote, problem: Problem) -> dict[str, Any]:
     Raises:
         ProblemError: its own code fails.
     """
-    return _ask(zygote, problem, "run", seed=SEED)
+    return _ask(zygote, problem, lambda path, file: RunOnce(path, SEED, descriptors=[file]))
 
 
 def certain(zygote: Zygote, problem: Problem, math: MathMode, device: str) -> dict[str, int]:
@@ -51,13 +54,25 @@ def certain(zygote: Zygote, problem: Problem, math: MathMode, device: str) -> di
     Raises:
         ProblemError: its own code fails, or the device has not the memory.
     """
-    fields = {"domains": problem.domains, "device": worker_device(device), "math": math, "seed": SEED}
-    return _ask(zygote, problem, "certain", device, **fields)
+
+    def command(path: str, file: int) -> Command:
+        return RequiredBytes(path, dict(problem.domains), worker_device(device), math, SEED, descriptors=[file])
+
+    return _ask(zygote, problem, command, device)
 
 
 def _ask(
-    zygote: Zygote, problem: Problem, do: str, where: str = "cpu", preload: tuple[str, ...] = (), /, **fields: Any
+    zygote: Zygote,
+    problem: Problem,
+    command: Callable[[str, int], Command],
+    where: str = "cpu",
+    preload: tuple[str, ...] = (),
 ) -> dict[str, Any]:
+    """What an examiner writes.
+
+    Args:
+        command: made of the problem's path there, and of the file to write to.
+    """
     answer = os.memfd_create("examination", os.MFD_CLOEXEC)
     try:
         with WorkerProcess(zygote, "examiner", where, sealed=False, preload=preload) as process:
@@ -66,7 +81,7 @@ def _ask(
             path = process.scratch / "problem.py"
             path.write_text(problem.source)
             limit = zygote.settings.limits.load_seconds
-            ask(process, "examiner", problem, do, "described", limit, [answer], path=str(path), **fields)
+            ask(process, "examiner", problem, command(str(path), answer), limit)
         size = os.fstat(answer).st_size
         return dict(json.loads(os.pread(answer, size, 0)))
     finally:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from kernelgauge.checks.accumulation import Variances
 from kernelgauge.config import MathMode
 from kernelgauge.errors import ReferenceTooLarge
 from kernelgauge.evaluation.sides.prefork import Spares, await_device, kind_of
@@ -15,7 +16,17 @@ from kernelgauge.evaluation.sides.problem_process import ask, reserved
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
 from kernelgauge.schema import Domain, Problem
+from kernelgauge.wire.commands import Attach, Command, Detach
 from kernelgauge.wire.messages import Claim, TensorSpec
+from kernelgauge.wire.oracle_commands import (
+    ConstructReference,
+    Draw,
+    Err,
+    Expect,
+    Imitate,
+    OpenProblem,
+    SaveState,
+)
 from kernelgauge.wire.regions import Region, size_of
 from kernelgauge.wire.shared_memory import create, tickets
 
@@ -60,23 +71,15 @@ class OracleProcess:
         reserved(self._problem, lambda: await_device(process, self._device, limits.load_seconds))
         path = process.scratch / "problem.py"
         path.write_text(self._problem.source)
-        described = self._tell(
-            "open",
-            "described",
-            path=str(path),
-            seed=_FIRST_SEED,
-            domains=dict(self._problem.domains),
-            device=worker_device(self._device),
-            math=math,
-            cap_gb=limits.gpu_memory_gb,
-        )
+        domains, where = dict(self._problem.domains), worker_device(self._device)
+        described = self._tell(OpenProblem(str(path), _FIRST_SEED, domains, where, math, limits.gpu_memory_gb))
         self.inputs = self._create(size_of([TensorSpec(**spec) for spec in described.data["inputs"]]))
         self.constructor, self.alike = tuple(described.data["constructor"]), described.data["alike"]
         return described.data["init"]
 
     def construct(self, init: Any, seed: int, randomise: bool, precise: bool) -> None:
         """Build the reference; with `precise` in float64."""
-        self._tell("construct", "constructed", init=init, seed=seed, randomise=randomise, precise=precise)
+        self._tell(ConstructReference(init, seed, randomise, precise))
 
     def attach_inputs(self) -> None:
         """Give it the region of inputs."""
@@ -84,7 +87,7 @@ class OracleProcess:
 
     def learn_truth(self) -> None:
         """Shapes of the right answers, from a first run."""
-        self.truth_specs = list(self._tell("expect", "done", seed=_FIRST_SEED).tensors)
+        self.truth_specs = list(self._tell(Expect(_FIRST_SEED)).tensors)
 
     def attach_truth(self) -> None:
         """Make a region for right answers of these shapes, and give it to it."""
@@ -93,7 +96,7 @@ class OracleProcess:
 
     def draw(self, seed: int, variant: str) -> list[Any]:
         """Draw the inputs of a call into `inputs`; returns its arguments as `Side.stage` takes them."""
-        arguments: list[Any] = self._tell("draw", "drawn", seed=seed, variant=variant).data["arguments"]
+        arguments: list[Any] = self._tell(Draw(seed, variant)).data["arguments"]
         return arguments
 
     def truth(self, seed: int, beside: Callable[[], object] | None = None) -> list[torch.Tensor]:
@@ -104,7 +107,7 @@ class OracleProcess:
             beside: what to do meanwhile.
         """
         assert self._truth is not None
-        self._tell("expect", "done", beside=beside, seed=seed)
+        self._tell(Expect(seed), beside)
         return self._truth.tensors(self.truth_specs)
 
     def imitate(self, seed: int, shortcut: str, specs: Sequence[TensorSpec]) -> tuple[list[torch.Tensor], bool]:
@@ -112,15 +115,15 @@ class OracleProcess:
         if self._shortcut is None:
             self._shortcut = self._create(size_of(specs))
             self._attach("shortcut", self._shortcut)
-        claim = self._tell("imitate", "done", seed=seed, shortcut=shortcut)
+        claim = self._tell(Imitate(seed, shortcut))
         return self._shortcut.tensors(specs), bool(claim.data["changed"])
 
-    def err(self, seed: int, noise: int, variances: str = "usual") -> tuple[list[torch.Tensor], bool]:
+    def err(self, seed: int, noise: int, variances: Variances = "usual") -> tuple[list[torch.Tensor], bool]:
         """What honest float32 arithmetic could answer, and if `offgrid` inputs were normalised; see `Oracle.err`."""
         if self._noisy is None:
             self._noisy = self._create(size_of(self.truth_specs))
             self._attach("noisy", self._noisy)
-        claim = self._tell("err", "done", seed=seed, noise=noise, variances=variances)
+        claim = self._tell(Err(seed, noise, variances))
         return self._noisy.tensors(self.truth_specs), bool(claim.data["normalised"])
 
     def forget_errors(self) -> None:
@@ -128,14 +131,14 @@ class OracleProcess:
         if self._noisy is not None:
             noisy, self._noisy = self._noisy, None
             try:
-                self._tell("detach", "staged", name="noisy")
+                self._tell(Detach("noisy"))
             finally:
                 noisy.close()
 
     def forget_shortcuts(self) -> None:
         """Give back the memory that `imitate` has taken."""
         if self._shortcut is not None:
-            self._tell("detach", "staged", name="shortcut")
+            self._tell(Detach("shortcut"))
             self._shortcut.close()
             self._shortcut = None
 
@@ -143,7 +146,7 @@ class OracleProcess:
         """The reference's parameters as `torch.save` writes them."""
         assert self._process is not None
         path = Path(self._process.scratch / "state.pt")
-        self._tell("save", "staged", path=str(path))
+        self._tell(SaveState(str(path)))
         return path.read_bytes()
 
     def rest(self) -> None:
@@ -169,15 +172,15 @@ class OracleProcess:
 
     def _attach(self, name: str, region: Region) -> None:
         messages, descriptors = tickets([region])
-        self._tell("attach", "staged", name=name, regions=messages, descriptors=descriptors)
+        self._tell(Attach(name, messages, descriptors=descriptors))
 
-    def _tell(self, do: str, answer: str, beside: Callable[[], object] | None = None, **fields: Any) -> Claim:
+    def _tell(self, command: Command, beside: Callable[[], object] | None = None) -> Claim:
         assert self._process is not None
         self._process.thaw()
         limit = self._zygote.settings.limits.load_seconds
         try:
-            return ask(self._process, "oracle", self._problem, do, answer, limit, beside=beside, **fields)
+            return ask(self._process, "oracle", self._problem, command, limit, beside)
         except ReferenceTooLarge:
             if not self._make_room():
                 raise
-            return ask(self._process, "oracle", self._problem, do, answer, limit, **fields)
+            return ask(self._process, "oracle", self._problem, command, limit)

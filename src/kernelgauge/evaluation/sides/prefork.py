@@ -22,6 +22,7 @@ from kernelgauge.hardware.environment import device_index
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.worker_errors import WORKER_FAILURES
 from kernelgauge.sandbox.zygote_client import Role, Zygote, worker_device
+from kernelgauge.wire.commands import Warm
 from kernelgauge.wire.error_text import last_line
 
 # Of the device's memory, in bytes: a started device takes half a gigabyte in each process.
@@ -56,7 +57,7 @@ def started(zygote: Zygote, kind: Kind) -> WorkerProcess:
     )
     if kind.device != "cpu":
         leave_launch_cores(process.pid)
-        process.tell("warm", device=worker_device(kind.device))
+        process.tell(Warm(worker_device(kind.device)))
     return process
 
 
@@ -70,7 +71,7 @@ def await_device(process: WorkerProcess, device: str, seconds: float) -> None:
     if process.device_started or device == "cpu":
         return
     try:
-        said = process.receive("staged", seconds)
+        said = process.receive(Warm.answer, seconds)
     except WORKER_FAILURES as error:
         raise MachineError(f"a process could not start {device}: {process.log()[-2000:]}") from error
     if said.event == "failed" and said.kind == "OutOfMemory":

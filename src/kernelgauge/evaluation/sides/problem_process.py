@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ProblemError, ReferenceTooLarge
 from kernelgauge.sandbox.process import WorkerProcess
@@ -18,6 +18,7 @@ from kernelgauge.sandbox.worker_errors import (
 )
 from kernelgauge.sandbox.zygote_client import hub_cache
 from kernelgauge.schema import Problem
+from kernelgauge.wire.commands import Command
 from kernelgauge.wire.error_text import last_line, out_of_memory
 from kernelgauge.wire.messages import Claim
 
@@ -37,12 +38,9 @@ def ask(
     process: WorkerProcess,
     role: str,
     problem: Problem,
-    do: str,
-    answer: str,
+    command: Command,
     limit: float,
-    descriptors: Sequence[int] = (),
     beside: Callable[[], object] | None = None,
-    **fields: Any,
 ) -> Claim:
     """The answer of a process that runs the problem's own code, within so many seconds.
 
@@ -54,16 +52,17 @@ def ask(
             `ReferenceTooLarge` where memory ran out.
         MachineError: the process was killed from outside.
     """
+    do = command.stage
     try:
-        process.tell(do, list(descriptors), **fields)
+        process.tell(command)
         if beside is not None:
             try:
                 beside()
             except Exception:
                 with suppress(*WORKER_FAILURES):  # or else the next question would get this one's answer
-                    process.receive(answer, limit)
+                    process.receive(command.answer, limit)
                 raise
-        claim = process.receive(answer, limit)
+        claim = process.receive(command.answer, limit)
     except WorkerTimedOut as error:
         raise ProblemError(f"problem {problem.key}: {do} took longer than {limit:g} s") from error
     except WorkerEnded as error:

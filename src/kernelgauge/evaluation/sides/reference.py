@@ -16,10 +16,11 @@ from kernelgauge.config import PUBLIC_SEED, Protocol
 from kernelgauge.errors import MachineError, ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation.failures import Failure, WorkerKilled
 from kernelgauge.evaluation.sides.honest_errors import HonestErrors
+from kernelgauge.evaluation.sides.model_worker import Source
 from kernelgauge.evaluation.sides.oracle import OracleProcess
 from kernelgauge.evaluation.sides.prefork import Spares
 from kernelgauge.evaluation.sides.problem_process import ReferenceRaised, reserved
-from kernelgauge.evaluation.sides.side import Side, Source
+from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import NotVaried, Outcome, Problem
 from kernelgauge.wire.math_modes import roundoff

@@ -176,28 +176,24 @@ class Judge:
         Raises:
             KernelgaugeError: the machine failed, or the problem's own code; nothing is recorded.
         """
-        from kernelgauge.evaluation.job import Job
-
         assert self._session is not None
         key = ticket.key
         with self._lock:
             self._waiting[key] -= 1
         try:
-            result = ticket.future.result(0).result
-        except KernelgaugeError as error:
-            result = error
-        if isinstance(result, BackendMissing):
+            found = self._session.verdict(ticket.future.result(0))
+        except BackendMissing as error:
             who, sample = ticket.candidate.contestant, ticket.candidate.sample
-            return self.skip(ticket.problem, who, sample, str(result), ticket.final)
-        if isinstance(result, ReferenceTooLarge):
-            return self._left_out(ticket.problem, result, ticket.final)
-        if not isinstance(result, Job):
+            return self.skip(ticket.problem, who, sample, str(error), ticket.final)
+        except ReferenceTooLarge as error:
+            return self._left_out(ticket.problem, error, ticket.final)
+        except KernelgaugeError:
             with self._lock:
                 self._futures.pop(key, None)
-            raise result if isinstance(result, KernelgaugeError) else MachineError("no verdict came back")
+            raise
+        assert not isinstance(found, NoCandidate), "a ticket is of a candidate"
         with self._lock:
-            if key not in self._known:
-                self._known[key] = self._session.recorded(result)
+            self._known.setdefault(key, found)
             self._futures.pop(key, None)
             record = self._known[key]
         return self._kept(record, ticket.candidate, ticket.final)

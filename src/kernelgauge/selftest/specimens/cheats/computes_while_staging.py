@@ -25,8 +25,8 @@ def _hook():
 
     original = Bench.stage
 
-    def stage(bench, arguments):
-        claim = original(bench, arguments)
+    def stage(bench, command):
+        claim = original(bench, command)
         with torch.no_grad():
             for model in _models:
                 model.answer = torch.relu(model.norm(model.linear(bench.arguments[0])))

@@ -49,8 +49,8 @@ def hook():
 
     original = Bench.stage
 
-    def stage(bench, arguments):
-        claim = original(bench, arguments)
+    def stage(bench, command):
+        claim = original(bench, command)
         x = bench.arguments[0]
         x.view(-1)[-1] = -1.0
         out, flag = torch.empty_like(x), torch.zeros((), dtype=torch.int32, device=x.device)

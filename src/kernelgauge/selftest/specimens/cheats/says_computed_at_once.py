@@ -24,7 +24,7 @@ class ModelNew(nn.Module):
 def hook():
     from kernelgauge.worker import candidate
 
-    def forward(bench, timer, seed):
+    def forward(bench, command):
         out = torch.empty(512, 768)
         candidate.send(bench.channel, {"event": "computed", "places": [{"address": out.data_ptr(), "strides": [768, 1]}]})
         with torch.no_grad():

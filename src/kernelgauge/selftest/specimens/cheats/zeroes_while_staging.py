@@ -15,8 +15,8 @@ shape = [None]
 stage = candidate.Bench.stage
 
 
-def stage_and_fill(self, **order):
-    claim = stage(self, **order)
+def stage_and_fill(self, command):
+    claim = stage(self, command)
     if shape[0] is not None and not ready:
         ready.append(torch.zeros(shape[0]))
     return claim

@@ -1,0 +1,101 @@
+"""Check and time a candidate beside the reference: the processes of the last check take the first round."""
+
+from __future__ import annotations
+
+from kernelgauge.evaluation.correctness.trials import Checked, WeightSync, check
+from kernelgauge.evaluation.failures import Failure
+from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.pair import Sides
+from kernelgauge.evaluation.progress import Progress
+from kernelgauge.evaluation.rounds import Rounds
+from kernelgauge.evaluation.screen import Screen
+from kernelgauge.evaluation.sides.prefork import Spares
+from kernelgauge.sandbox.zygote_client import Zygote
+from kernelgauge.schema import Outcome, Timing
+
+# Of weights and inputs, until they tell the work from an answer without it.
+_DRAWS = 3
+# What a candidate that constructs in another order can look like where both sides draw from one seed.
+_OTHER_WEIGHTS = (Outcome.WRONG_VALUE, Outcome.WRONG_PRECISION)
+
+
+class Checker:
+    """Opens both sides as often as it takes to know whether a candidate is right, and how fast it is."""
+
+    def __init__(self, zygote: Zygote, spares: Spares, screen: Screen):
+        self._spares, self._screen = spares, screen
+        self._sides = Sides(zygote, spares)
+
+    def check_and_time(self, job: Job, progress: Progress, timed: bool) -> Timing | None:
+        """Check what has not been checked yet, and time: the processes of the last check take the first round."""
+        rounds = Rounds(job, progress.account) if timed else None
+        if progress.checked is None:
+            self.check(job, progress, rounds)
+        if rounds is None:
+            return None
+        while rounds.left:
+            assert progress.checked is not None
+            weight_sync = progress.checked.weight_sync
+            with self._sides.opened(job, progress.build_dir, weight_sync, progress.account) as (reference, candidate):
+                self._settle(job, progress)
+                rounds.take(reference, candidate, progress.checked)
+        return rounds.measurement.result()
+
+    def check(self, job: Job, progress: Progress, rounds: Rounds | None = None) -> Checked:
+        """Is the candidate right? Other weights and inputs are drawn where these do not tell it from no work at all.
+
+        Raises:
+            Failure: it is not; what was seen is in `progress.checked`.
+        """
+        for _ in range(_DRAWS):
+            checked = self._with_equal_weights(job, progress, rounds)
+            if not checked.blind:
+                break
+        progress.checked = checked
+        if checked.failure is not None:
+            raise checked.failure
+        return checked
+
+    def _with_equal_weights(self, job: Job, progress: Progress, rounds: Rounds | None) -> Checked:
+        """Equal parameters by the seed, or else by state dict: some constructors draw in another order."""
+        by_seed = self.once(job, progress, "seed", rounds)
+        if by_seed.failure is None or by_seed.failure.outcome not in _OTHER_WEIGHTS:
+            return by_seed
+        try:
+            by_state = self.once(job, progress, "state_dict", rounds)
+            if by_state.failure is None:
+                return by_state
+        except Failure:
+            if progress.checked is not None:  # it was right, and went wrong while it was timed
+                raise
+            # else names or shapes differ: this way says nothing about the candidate
+        return by_seed
+
+    def once(self, job: Job, progress: Progress, weight_sync: WeightSync, rounds: Rounds | None) -> Checked:
+        """Open both sides, screen the problem, check the candidate, and if it is right time a first round."""
+        account, asked = progress.account, (job.problem, job.protocol, job.device, job.environment)
+        with self._sides.opened(job, progress.build_dir, weight_sync, account) as (reference, candidate):
+            known = self._screen.known(*asked)
+            weighing = self._screen.beside(job, reference) if known is None else None
+            with account.watched("check"):
+                probe = job.protocol.score.weak_problems == "excluded" and not known
+                checked = check(reference, candidate, probe, weighing)
+                checked.weight_sync, checked.not_varied = weight_sync, reference.not_varied
+                candidate.staging.let_go()
+            if checked.failure is not None and checked.failure.outcome is Outcome.OUT_OF_MEMORY:
+                account.ended_for_memory(candidate)
+            if weighing is not None:
+                known = self._screen.seen(job, weighing)
+            reference.forget_shortcuts()
+            progress.trivial = known if known is not None else progress.trivial
+            if progress.trivial:
+                checked.blind = ()  # the problem does not count anyway: other draws would not change that
+            if rounds is not None and checked.failure is None and not checked.blind:
+                progress.checked = checked
+                self._settle(job, progress)
+                rounds.take(reference, candidate, checked)
+            return checked
+
+    def _settle(self, job: Job, progress: Progress) -> None:
+        with progress.account.stage("open"):  # of the next evaluation, in truth: they are as many
+            self._spares.settle(job.device)

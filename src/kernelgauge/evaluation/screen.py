@@ -1,0 +1,73 @@
+"""Does a problem count? Learnt beside the first candidate whose check lets it, or else by itself; then remembered."""
+
+from __future__ import annotations
+
+import torch
+
+from kernelgauge.config import NARROW, Protocol
+from kernelgauge.evaluation.correctness.screening import PRECISIONS, Admissions, Weighing, precisions
+from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.resources.memory_fit import MemoryFit
+from kernelgauge.evaluation.sides.reference import Reference
+from kernelgauge.hardware.environment import device_index
+from kernelgauge.schema import Environment, Problem
+
+# So many times the bytes of one call must be free for a problem to be screened beside a candidate: what is kept of
+# other answers, in float64 too, must not be what a candidate lacks. On a CPU nobody tells what is free for us.
+_TO_WEIGH = 5
+_LARGE_ON_A_CPU = 2**32
+
+
+class Screen:
+    """Work-skipping answers that a protocol would accept on a problem, whoever asks first."""
+
+    def __init__(self, admissions: Admissions, memory: MemoryFit):
+        self._admissions, self._memory = admissions, memory
+
+    def trivial(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> tuple[str, ...]:
+        """Such answers, found by trying them where that is not remembered.
+
+        Raises:
+            ProblemError: the reference itself fails; `ReferenceTooLarge` where memory does not suffice.
+        """
+        with self._memory.capped(device):
+            found = self._admissions.trivial(problem, protocol, device, environment)
+        return _with_recorded(problem, protocol, found)
+
+    def known(
+        self, problem: Problem, protocol: Protocol, device: str, environment: Environment
+    ) -> tuple[str, ...] | None:
+        """What `trivial` says where that is remembered, and no device is needed; else None."""
+        found = self._admissions.known(problem, protocol, device, environment)
+        return None if found is None else _with_recorded(problem, protocol, found)
+
+    @staticmethod
+    def beside(job: Job, reference: Reference) -> Weighing | None:
+        """What looks at every trial of a check; None where a candidate may need the memory."""
+        if job.alone or not _has_room(reference):
+            return None
+        return Weighing(reference, precisions(job.protocol))
+
+    def seen(self, job: Job, weighing: Weighing) -> tuple[str, ...] | None:
+        """What was found beside a check, kept from now on; None where that had to be given up."""
+        if weighing.gave_up:
+            return None
+        found = self._admissions.keep(weighing, job.problem, job.protocol, job.device, job.environment)
+        return _with_recorded(job.problem, job.protocol, found)
+
+
+def _has_room(reference: Reference) -> bool:
+    if reference.device == "cpu":
+        return reference.bytes_per_call <= _LARGE_ON_A_CPU
+    free, _ = torch.cuda.mem_get_info(device_index(reference.device))
+    return bool(_TO_WEIGH * reference.bytes_per_call <= free)
+
+
+def _with_recorded(problem: Problem, protocol: Protocol, found: tuple[str, ...]) -> tuple[str, ...]:
+    """What was found; where a weak problem is left out, also what is on record as a cut corner it accepts."""
+    if protocol.score.weak_problems != "excluded":
+        return found
+    recorded = problem.shortcuts.get(protocol.name, ())
+    if protocol.agreement.math in NARROW:  # that record was made without TF32, which is no cut corner there
+        recorded = tuple(name for name in recorded if name not in PRECISIONS)
+    return tuple(dict.fromkeys([*found, *recorded]))
