@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import signal
 import subprocess
@@ -12,11 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from factories import make_answer, make_candidate, make_evaluation, make_header
+from factories import make_answer, make_baseline, make_candidate, make_evaluation, make_header
 
 from kernelgauge.errors import StoreError
 from kernelgauge.schema import NoCandidate, Outcome
 from kernelgauge.store import Run, codec, latest
+from kernelgauge.store.baselines import read, write
 from kernelgauge.store.since import since
 
 FAR_FUTURE = 99
@@ -391,6 +393,17 @@ def test_what_is_not_a_run_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     with pytest.raises(StoreError, match="is a file; a run is a folder"):
         Run.read(tmp_path / "file")
+
+
+def test_baselines_are_read_from_a_compressed_file(tmp_path: Path) -> None:
+    kept, packed = [make_baseline("1/1"), make_baseline("1/2")], tmp_path / "baselines.jsonl.xz"
+    write(tmp_path / "baselines.jsonl", kept)
+    whole = lzma.compress((tmp_path / "baselines.jsonl").read_bytes())
+    packed.write_bytes(whole)
+    assert read(packed) == kept
+    packed.write_bytes(whole[:-20])
+    with pytest.raises(StoreError, match="is no whole xz file"):
+        read(packed)
 
 
 def test_the_store_does_not_import_torch() -> None:

@@ -1,7 +1,8 @@
-"""A file of lines that only grows; a line counts once its newline is on the disk."""
+"""A file of lines that only grows; a line counts once its newline is on the disk. One ending in `.xz` is read alone."""
 
 from __future__ import annotations
 
+import lzma
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -26,7 +27,7 @@ class Journal:
         Raises StoreError if the file cannot be read or a finished line is not UTF-8.
         """
         try:
-            with self.path.open("rb") as file:
+            with lzma.open(self.path) if self.path.suffix == ".xz" else self.path.open("rb") as file:
                 for number, line in enumerate(file, start=1):
                     if not line.endswith(b"\n"):
                         return
@@ -36,6 +37,8 @@ class Journal:
             return
         except UnicodeDecodeError:
             raise StoreError(f"{self.path}, line {number} is not text in UTF-8") from None
+        except (lzma.LZMAError, EOFError) as error:
+            raise StoreError(f"{self.path} is no whole xz file: {error}") from None
         except OSError as error:
             raise unreadable(error, self.path) from error
 

@@ -1,4 +1,4 @@
-"""One of the two sides of a comparison, reference or candidate: its worker is called, and the clock is the parent's."""
+"""One of the two sides of a comparison, reference or candidate: its worker is called by the clock of the parent."""
 
 from __future__ import annotations
 
