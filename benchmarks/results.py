@@ -5,9 +5,10 @@
     python benchmarks/results.py results/h200    # only write the page again
 
 Each NAME=SOURCE is a run folder (of `aa.py`, `kernelgauge run`, `kernelgauge baseline`) or the JSON of
-`throughput.py` or `gpu_memory.py`; it becomes FOLDER/NAME.json. `README.md` shows all such files of the folder, and so
-does `index.html`, with a row for every problem; that page is not committed. The mode eager of baselines is the reference against a copy of itself: `aa=BASELINES` takes that.
-Needs no GPU and no network, and no machine like the one that measured.
+`throughput.py` or `gpu_memory.py`; it becomes FOLDER/NAME.json. `README.md` shows all such files of the folder, and
+`index.html`, which is not committed, a row for every problem as well. The mode eager of baselines is the reference
+against a copy of itself: `aa=BASELINES` takes that. Needs no GPU and no network, and no machine like the one that
+measured.
 """
 
 from __future__ import annotations
@@ -55,8 +56,9 @@ def parts(folder: Path) -> list[Block]:
     made: list[Block] = [
         Heading(f"Measured: {folder.resolve().name}", 1),
         Paragraph(
-            f"Written by `python benchmarks/results.py results/{folder.resolve().name}` from the JSON files beside it, "
-            "which hold a row for every problem. The same command writes a page `index.html`, which shows those too."
+            f"Written by `python benchmarks/results.py results/{folder.resolve().name}` from the JSON files beside "
+            "it, which hold a row for every problem. The same command writes a page `index.html`, which shows those "
+            "too."
         ),
     ]
     for name, content in files.items():

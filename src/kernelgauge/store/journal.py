@@ -1,4 +1,4 @@
-"""A file of lines that only grows; a line counts once its newline is on the disk. One ending in `.xz` is read alone."""
+"""A file of lines that only grows; a line counts once its newline is on the disk. An `.xz` file can only be read."""
 
 from __future__ import annotations
 
