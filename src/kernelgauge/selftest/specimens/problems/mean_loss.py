@@ -10,7 +10,7 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [torch.rand(128, 256), torch.rand(128, 256)]
+    return [torch.rand(256, 512), torch.rand(256, 512)]
 
 
 def get_init_inputs():
