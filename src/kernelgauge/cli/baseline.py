@@ -22,7 +22,6 @@ from kernelgauge.cli.options import (
     SuiteName,
     chosen_gpu_memory,
     chosen_rules,
-    chosen_suite,
     command_line,
     parse_levels,
     parse_names,
@@ -71,11 +70,12 @@ def measure(
         return
     if out is None:
         raise UsageError("missing option '--out': the folder to measure into")
-    from kernelgauge.cli.contest import complain_of_unjudged, selected
     from kernelgauge.config import load_settings
     from kernelgauge.generation.torch_modes import TorchModes
     from kernelgauge.problems.catalogue import DEFAULT_LEVELS
     from kernelgauge.schema import RunHeader
+    from kernelgauge.session.run import complain_of_unjudged
+    from kernelgauge.session.selection import chosen_suite, selected
     from kernelgauge.store.run import Run
 
     where = running_device(device)
@@ -147,11 +147,11 @@ def _drawn(out: Path, keys: Sequence[str], known: Sequence[Baseline], count: int
 
 def _judge(contestant: TorchModes, run: Run, rules: Protocol) -> list[Done]:
     """Measure what is missing and keep all of it; those that were not measured."""
-    from kernelgauge.cli.contest import usual_jobs
     from kernelgauge.cli.progress import ModesProgress
     from kernelgauge.config import Limits
     from kernelgauge.generation.torch_modes import baseline
     from kernelgauge.session.contest import judge_all
+    from kernelgauge.session.run import usual_jobs
     from kernelgauge.session.session import Session
     from kernelgauge.store.baselines import FILE, write
 

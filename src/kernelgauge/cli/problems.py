@@ -16,7 +16,6 @@ from kernelgauge.cli.options import (
     SizesOption,
     SuiteName,
     chosen_device,
-    chosen_suite,
     parse_levels,
     parse_range,
 )
@@ -57,6 +56,7 @@ def list_(
     """
     from kernelgauge.cli.work import peaks_here
     from kernelgauge.problems.catalogue import entry, select
+    from kernelgauge.session.selection import chosen_suite
 
     peaks = peaks_here(chosen_device(None))
     keys = select(parse_levels(level), suite=chosen_suite(suite))
@@ -182,6 +182,7 @@ def verify(
     from kernelgauge.config import load_protocol
     from kernelgauge.problems.catalogue import entry, select
     from kernelgauge.problems.loader import is_own_file
+    from kernelgauge.session.selection import chosen_suite
     from kernelgauge.session.session import Session
     from kernelgauge.verification.verify import keep, verify_all
 

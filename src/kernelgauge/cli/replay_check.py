@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelgauge import __version__
-from kernelgauge.cli.contest import Jobs, usual_jobs
+from kernelgauge.cli.contest import Jobs
 from kernelgauge.cli.options import (
     AsJson,
     BackendName,
@@ -23,7 +23,6 @@ from kernelgauge.cli.options import (
     SuiteName,
     chosen_gpu_memory,
     chosen_rules,
-    chosen_suite,
     command_line,
     parse_names,
     running_device,
@@ -69,6 +68,7 @@ def replay_check(
     """
     from kernelgauge.generation.foreign import read_folder
     from kernelgauge.problems.catalogue import select
+    from kernelgauge.session.selection import chosen_suite
 
     where = running_device(device)
     names = parse_names(problems)
@@ -143,6 +143,7 @@ def _replay(
     from kernelgauge.report.figures.elsewhere import replayed
     from kernelgauge.report.runs import FolderRun
     from kernelgauge.session.contest import judge_all
+    from kernelgauge.session.run import usual_jobs
     from kernelgauge.store.run import Run
     from kernelgauge.store.since import check_same_origin
 
