@@ -13,7 +13,7 @@ BOARD ?= site/leaderboard
 # Where the site of docs/ is built.
 SITE ?= site/docs
 
-.PHONY: setup demo board docs docs-links test check nightly gpu-test clean
+.PHONY: setup demo board docs docs-links schemas test check nightly gpu-test clean
 
 setup: $(READY)
 
@@ -50,6 +50,10 @@ board: $(READY)
 docs: $(DOCS_READY)
 	$(BIN)/python -m sphinx -b html -n -W --keep-going -q docs $(SITE)
 	@echo "open $(SITE)/index.html in a browser"
+
+# After a change of a record: its JSON Schema, which ships.
+schemas: $(DEV_READY)
+	$(BIN)/python docs/_ext/schemas.py
 
 # Links to other sites, which need a network.
 docs-links: $(DOCS_READY)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +27,7 @@ from kernelgauge.cli.options import (
     running_device,
     sizes_of_run,
 )
+from kernelgauge.cli.printed import print_object
 from kernelgauge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def show(
     found = read(file) if file else Baselines(load_settings().cache / "baselines").all()
     made = boards(found)
     if as_json:
-        typer.echo(json.dumps({"boards": [board.model_dump(mode="json") for board in made]}))
+        print_object({"boards": [board.model_dump(mode="json") for board in made]})
         return
     for board in made:
         console().print(render(board))

@@ -19,6 +19,7 @@ from kernelgauge.cli.options import (
     parse_levels,
     parse_range,
 )
+from kernelgauge.cli.printed import print_object
 
 if TYPE_CHECKING:
     from kernelgauge.config import MathMode
@@ -137,7 +138,7 @@ def show(
     if work:
         _show_work(found, chosen_device(device), math.value if math else None, as_json)
     elif as_json:
-        typer.echo(found.model_dump_json())
+        print_object(found)
     else:
         typer.echo(found.source, nl=False)
 
@@ -151,7 +152,7 @@ def _show_work(problem: Problem, device: str, math: MathMode | None, as_json: bo
     with Session(threads=1) as session:
         found = session.work(problem, maths[0])
     if as_json:
-        typer.echo(json.dumps(work.as_json(problem, found, peaks, maths)))
+        print_object(work.as_json(problem, found, peaks, maths))
     else:
         work.show_work(problem, found, peaks, maths)
 

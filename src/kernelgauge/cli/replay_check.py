@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -28,6 +27,7 @@ from kernelgauge.cli.options import (
     running_device,
     sizes_of_run,
 )
+from kernelgauge.cli.printed import print_object
 from kernelgauge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _show(results: Sequence[Replayed], unusable: Sequence[Unusable], as_json: bo
     if as_json:
         protocols = {each.protocol: each.model_dump(mode="json") for each in results}
         left_out = [each.model_dump() for each in unusable]
-        typer.echo(json.dumps({"protocols": protocols, "left_out": left_out}))
+        print_object({"protocols": protocols, "left_out": left_out})
         return
     from rich.markup import escape
     from rich.table import Table
