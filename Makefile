@@ -13,7 +13,7 @@ BOARD ?= site/leaderboard
 # Where the site of docs/ is built.
 SITE ?= site/docs
 
-.PHONY: setup demo board docs docs-links schemas test check nightly gpu-test clean
+.PHONY: setup demo board docs docs-links schemas dist test check nightly gpu-test clean
 
 setup: $(READY)
 
@@ -75,6 +75,10 @@ nightly: $(DEV_READY)
 
 gpu-test: $(DEV_READY)
 	$(BIN)/python -m pytest -m gpu
+
+# Wheel and sdist in dist/, and the wheel at work in an empty environment: two minutes.
+dist:
+	PYTHON=$(PYTHON) .ci/dist
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
