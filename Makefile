@@ -13,7 +13,7 @@ BOARD ?= site/leaderboard
 # Where the site of docs/ is built.
 SITE ?= site/docs
 
-.PHONY: setup demo board docs docs-links test check nightly gpu-test clean
+.PHONY: setup demo board docs docs-links schemas dist test check nightly gpu-test clean
 
 setup: $(READY)
 
@@ -51,6 +51,10 @@ docs: $(DOCS_READY)
 	$(BIN)/python -m sphinx -b html -n -W --keep-going -q docs $(SITE)
 	@echo "open $(SITE)/index.html in a browser"
 
+# After a change of a record: its JSON Schema, which ships.
+schemas: $(DEV_READY)
+	$(BIN)/python docs/_ext/schemas.py
+
 # Links to other sites, which need a network.
 docs-links: $(DOCS_READY)
 	$(BIN)/python -m sphinx -b linkcheck -q docs $(SITE)-links
@@ -71,6 +75,10 @@ nightly: $(DEV_READY)
 
 gpu-test: $(DEV_READY)
 	$(BIN)/python -m pytest -m gpu
+
+# Wheel and sdist in dist/, and the wheel at work in an empty environment: two minutes.
+dist:
+	PYTHON=$(PYTHON) .ci/dist
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -19,7 +19,7 @@ default_role = "code"
 smartquotes = False  # a dash before an option is no dash of a sentence
 nitpicky = True
 # Types of other packages, and names that no page of the reference shows: nothing to link to.
-nitpick_ignore_regex = [("py:.*", r"(?!kernelgauge\.(Session|evaluate|load|load_problem)\b).*")]
+nitpick_ignore_regex = [("py:.*", r"(?!kernelgauge\.(Session|evaluate|load|load_problem|profile|run)\b).*")]
 linkcheck_anchors = False
 linkcheck_timeout = 20
 

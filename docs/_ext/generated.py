@@ -149,7 +149,7 @@ def records() -> str:
 
 def _records(name: str) -> Iterator[str]:
     module = import_module(name)
-    for class_name, meanings, said in _classes(module):
+    for class_name, _, said in _classes(module):
         kind = getattr(module, class_name)
         if class_name.startswith("_") or not hasattr(kind, "model_fields"):
             continue
@@ -157,8 +157,8 @@ def _records(name: str) -> Iterator[str]:
         yield f"{said}\n"
         yield "| field | meaning |\n|---|---|"
         for field, info in kind.model_fields.items():
-            meaning = _cell(_meaning(kind, field, meanings))
-            said = [meaning and _sentence(meaning), f"Type: {_type(info.annotation)}.", _literal(info)]
+            text = _cell(meaning(kind, field))
+            said = [text and _sentence(text), f"Type: {_type(info.annotation)}.", _literal(info)]
             yield f"| `{field}` | {' '.join(part for part in said if part)} |"
         yield ""
 
@@ -184,10 +184,9 @@ def _below(node: ast.ClassDef) -> dict[str, str]:
     return found
 
 
-def _meaning(kind: type, field: str, own: dict[str, str]) -> str:
-    if field in own:
-        return own[field]
-    for base in kind.__mro__[1:]:
+def meaning(kind: type, field: str) -> str:
+    """What the text below a field says of it, in its class or in the one that it comes from; empty without one."""
+    for base in kind.__mro__:
         if base.__module__.startswith("kernelgauge."):
             inherited = {name: texts for name, texts, _ in _classes(import_module(base.__module__))}
             if field in inherited.get(base.__name__, {}):
@@ -258,9 +257,19 @@ def _table(table: Any) -> Iterator[str]:
     yield ""
 
 
+# JSON Schemas
+
+
+def schemas() -> str:
+    from schemas import page
+
+    return page()
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "command-line": command_line,
     "records": records,
+    "schemas": schemas,
     "protocols": protocols,
     "tables": tables,
 }

@@ -4,16 +4,19 @@ and in Python.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
 from pydantic import Field
 
 from kernelgauge.config import NARROW, MathMode, Protocol, load_protocol
-from kernelgauge.errors import DeviceMissing, UsageError
+from kernelgauge.errors import DeviceMissing, ProblemError, UsageError
 from kernelgauge.hardware import environment
+from kernelgauge.problems import loader
+from kernelgauge.problems.catalogue import suite_named
 from kernelgauge.problems.loader import load_problem, sizes_within
-from kernelgauge.schema import RULE_SETS, Problem, Record, Sizes
+from kernelgauge.schema import RULE_SETS, Problem, Record, Sizes, suite_of
 
 PRECISIONS = ("fp32", "fp16", "bf16")
 
@@ -128,3 +131,18 @@ def sizes_of(sizes: str | None, device: str, problem: str | Path | None = None) 
     if sizes not in get_args(Sizes):
         raise UsageError(f"there are no sizes {sizes!r}: choose one of {', '.join(get_args(Sizes))}")
     return sizes  # type: ignore[return-value]
+
+
+def sizes_of_run(sizes: str | None, device: str, keys: Sequence[str]) -> Sizes:
+    """The sizes asked for, or those that fit the device; `full` if these problems' suites have no others.
+
+    Raises ProblemError if the sizes were asked for and one of these problems has not got them.
+    """
+    wanted = sizes_of(sizes, device)
+    if wanted == "pretrained" and not any(wanted in loader.sizes_of(key) for key in keys):
+        raise ProblemError("none of these problems has published weights: those of level 4 have")
+    if sizes is not None:
+        loader.check_sizes(keys, wanted)
+    imported = {suite_of(key) for key in keys}
+    having = (each.sizes for suite in imported for each in suite_named(suite).entries.values())
+    return wanted if sizes or None in imported or any(wanted in has for has in having) else "full"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kernelgauge.report.runs import FolderRun, Tabled
+from kernelgauge.report.runs import FolderRun, StoredRun
 
 LOGS = (".eval", ".json")
 """Endings of Inspect's logs."""
 
 
-def load(run: str | Path) -> Tabled:
+def load(run: str | Path) -> StoredRun:
     """A run folder or a log of Inspect, for reading.
 
     Raises StoreError if it is neither, and UsageError if it is a log and Inspect is not installed.

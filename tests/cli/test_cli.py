@@ -21,6 +21,7 @@ from kernelgauge.cli.options import command_line
 from kernelgauge.hardware.environment import gpu
 from kernelgauge.problems import catalogue
 from kernelgauge.problems.loader import load_problem
+from kernelgauge.schema import FORMAT
 from kernelgauge.store import Run
 
 REFERENCE = """import torch
@@ -325,6 +326,7 @@ def test_eval_prints_one_object(files: Path, arguments: str, code: int, outcome:
     assert done.returncode == code, done.stderr or json.loads(done.stdout)["reason"]
     verdict = json.loads(done.stdout)
     assert set(verdict) >= FIELDS
+    assert verdict["format"] == FORMAT
     assert verdict["outcome"] == outcome
     assert word in verdict["reason"]
     assert (verdict["reason"] == "") == (code == 0)
@@ -393,6 +395,16 @@ def test_report_as_json_and_html(files: Path, tmp_path: Path) -> None:
     scores = json.loads(kernelgauge(files, f"report run --json --html {page}").stdout)
     assert scores["overall"]["fast_p"]["0"] == scores["levels"]["1"]["fast_p"]["1"] == 1.0
     assert page.read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["report run", "compare run run", "baseline show", "problems show 1/19", "profile ref.py --device cpu"],
+)
+def test_an_object_of_json_says_its_format(files: Path, arguments: str) -> None:
+    done = kernelgauge(files, f"{arguments} --json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["format"] == FORMAT
 
 
 @pytest.mark.parametrize("arguments", ["problems list", "problems list --json", "problems show 1/19", "guide cpp"])

@@ -37,7 +37,7 @@ from kernelgauge.models.asking.tools import kernel_tools
 from kernelgauge.models.budget.prices import use_prices
 from kernelgauge.models.judging.judge import Judge
 from kernelgauge.models.task.task import kernelbench
-from kernelgauge.session.session import default_session
+from kernelgauge.session.default import default_session
 from kernelgauge.store.run import Run
 
 Call = tuple[str, dict[str, Any]]

@@ -58,7 +58,7 @@ from kernelgauge.models.judging.scorer import as_score
 from kernelgauge.models.task.task import benchmark, kernelbench
 from kernelgauge.report.figures.estimators import pass_at_k
 from kernelgauge.schema import Evaluation, NoCandidate
-from kernelgauge.session.session import default_session
+from kernelgauge.session.default import default_session
 from kernelgauge.store.run import Run
 
 # ---------------------------------------------------------------- the task

@@ -18,14 +18,14 @@ from kernelgauge.errors import UsageError
 from kernelgauge.report.compare_text import render
 from kernelgauge.report.figures.compare import compare
 from kernelgauge.report.figures.estimators import matched_difference, wilson
-from kernelgauge.runs import Tabled, load
+from kernelgauge.runs import StoredRun, load
 from kernelgauge.schema import NoCandidate
 from kernelgauge.store import Run
 
 H100 = make_environment(gpu="NVIDIA H100 80GB HBM3")
 
 
-def stored(path: Path, answers: dict[str, Any], **header: Any) -> Tabled:
+def stored(path: Path, answers: dict[str, Any], **header: Any) -> StoredRun:
     """A run folder: by problem (`1/1`, or `1/1#2` for sample 2) changes to a pass, or a skip's reason."""
     with Run.create(path, make_header(problems=("1/1",), **header)) as run:
         for name, changes in answers.items():

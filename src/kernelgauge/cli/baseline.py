@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,13 +21,13 @@ from kernelgauge.cli.options import (
     SuiteName,
     chosen_gpu_memory,
     chosen_rules,
-    chosen_suite,
     command_line,
     parse_levels,
     parse_names,
     running_device,
     sizes_of_run,
 )
+from kernelgauge.cli.printed import print_object
 from kernelgauge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -71,11 +70,12 @@ def measure(
         return
     if out is None:
         raise UsageError("missing option '--out': the folder to measure into")
-    from kernelgauge.cli.contest import complain_of_unjudged, selected
     from kernelgauge.config import load_settings
     from kernelgauge.generation.torch_modes import TorchModes
     from kernelgauge.problems.catalogue import DEFAULT_LEVELS
     from kernelgauge.schema import RunHeader
+    from kernelgauge.session.run import complain_of_unjudged
+    from kernelgauge.session.selection import chosen_suite, selected
     from kernelgauge.store.run import Run
 
     where = running_device(device)
@@ -147,11 +147,11 @@ def _drawn(out: Path, keys: Sequence[str], known: Sequence[Baseline], count: int
 
 def _judge(contestant: TorchModes, run: Run, rules: Protocol) -> list[Done]:
     """Measure what is missing and keep all of it; those that were not measured."""
-    from kernelgauge.cli.contest import usual_jobs
     from kernelgauge.cli.progress import ModesProgress
     from kernelgauge.config import Limits
     from kernelgauge.generation.torch_modes import baseline
     from kernelgauge.session.contest import judge_all
+    from kernelgauge.session.run import usual_jobs
     from kernelgauge.session.session import Session
     from kernelgauge.store.baselines import FILE, write
 
@@ -204,7 +204,7 @@ def show(
     found = read(file) if file else Baselines(load_settings().cache / "baselines").all()
     made = boards(found)
     if as_json:
-        typer.echo(json.dumps({"boards": [board.model_dump(mode="json") for board in made]}))
+        print_object({"boards": [board.model_dump(mode="json") for board in made]})
         return
     for board in made:
         console().print(render(board))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kernelgauge.cli.options import AsJson
+from kernelgauge.cli.printed import print_object
 
 
 def compare(
@@ -31,6 +32,6 @@ def compare(
 
     found = compare([load(run) for run in runs], best, mix)
     if as_json:
-        typer.echo(found.model_dump_json())
+        print_object(found)
     else:
         console().print(render(found, every))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
 from kernelgauge.cli.options import AsJson, DeviceName, chosen_device
+from kernelgauge.cli.printed import print_object
 from kernelgauge.errors import UsageError
 
 
@@ -40,7 +40,7 @@ def doctor(
     broken = any(finding.works is False for finding in findings)
     if as_json:
         found = [finding.model_dump(mode="json") for finding in findings]
-        typer.echo(json.dumps({"environment": environment.model_dump(mode="json"), "backends": found}))
+        print_object({"environment": environment.model_dump(mode="json"), "backends": found})
         raise typer.Exit(3 if broken else 0)
     from rich.console import Console
     from rich.markup import escape
@@ -70,7 +70,7 @@ def _measure(device: str, as_json: bool) -> None:
     with Session() as session, working(f"measuring the peaks of {device}"):
         peaks = session.measure(device)
     if as_json:
-        typer.echo(peaks.model_dump_json())
+        print_object(peaks)
         return
     from rich.console import Console
     from rich.table import Table

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -25,6 +24,7 @@ from kernelgauge.cli.options import (
     chosen_sizes,
     running_device,
 )
+from kernelgauge.cli.printed import print_object
 from kernelgauge.errors import CandidateError
 
 
@@ -60,7 +60,7 @@ def evaluate(
     with Session(limits=limits) as session, working(f"judging {file.name} against {found.key} {found.name}"):
         record = session.evaluate(found, source, backend=backend, protocol=rules, device=where, timed=time)
     if as_json:
-        typer.echo(json.dumps(record.summary()))
+        print_object(record.summary())
     else:
         from kernelgauge.cli.verdict import show
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kernelgauge.cli.options import AsJson
+from kernelgauge.cli.printed import print_object
 
 if TYPE_CHECKING:
     from kernelgauge.problems.recipes.drawn import Drawn
@@ -47,6 +47,6 @@ def generate(
             raise
     folder = fresh.install(kept, recipe, seed, suite, replace)
     if as_json:
-        typer.echo(json.dumps({"suite": suite, "folder": str(folder), "problems": [drawn.name for drawn in kept]}))
+        print_object({"suite": suite, "folder": str(folder), "problems": [drawn.name for drawn in kept]})
     else:
         typer.echo(f"suite {suite}: {len(kept)} problems in {folder}")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelgauge.errors import ProblemError, UsageError
+from kernelgauge.errors import UsageError
 from kernelgauge.redaction import command_without
-from kernelgauge.schema import Sizes, suite_of
+from kernelgauge.schema import Sizes
 
 if TYPE_CHECKING:
     from kernelgauge.config import Protocol
@@ -123,39 +123,28 @@ def chosen_device(device: DeviceOption | None) -> str:
     """The device asked for, or the best one here."""
     from kernelgauge.judging import device_of
 
-    return device_of(_value(device))
+    return device_of(value_of(device))
 
 
 def running_device(device: DeviceOption | None) -> str:
     """The same, to run candidates on; raises DeviceMissing."""
     from kernelgauge import judging
 
-    return judging.running_device(_value(device))
+    return judging.running_device(value_of(device))
 
 
 def chosen_sizes(sizes: SizesOption | None, device: str, problem: str | None = None) -> Sizes:
     """The sizes asked for, or those that fit the device; a problem from elsewhere may have only its own."""
     from kernelgauge.judging import sizes_of
 
-    return sizes_of(_value(sizes), device, problem)
+    return sizes_of(value_of(sizes), device, problem)
 
 
 def sizes_of_run(sizes: SizesOption | None, device: str, keys: Sequence[str]) -> Sizes:
-    """The sizes asked for, or those that fit the device; `full` if these problems' suites have no others.
+    """The sizes of a run, see `judging.sizes_of_run`."""
+    from kernelgauge import judging
 
-    Raises ProblemError if the sizes were asked for and one of these problems has not got them.
-    """
-    from kernelgauge.problems.catalogue import suite_named
-    from kernelgauge.problems.loader import check_sizes, sizes_of
-
-    wanted = chosen_sizes(sizes, device)
-    if wanted == "pretrained" and not any(wanted in sizes_of(key) for key in keys):
-        raise ProblemError("none of these problems has published weights: those of level 4 have")
-    if sizes is not None:
-        check_sizes(keys, wanted)
-    imported = {suite_of(key) for key in keys}
-    having = (each.sizes for suite in imported for each in suite_named(suite).entries.values())
-    return wanted if sizes or None in imported or any(wanted in has for has in having) else "full"
+    return judging.sizes_of_run(value_of(sizes), device, keys)
 
 
 def chosen_rules(
@@ -173,10 +162,13 @@ def chosen_rules(
     """
     from kernelgauge.judging import arithmetic_of, protocol_under
 
-    return protocol_under(protocol, device, arithmetic_of(_value(math), _value(precision)), timer, _value(kernels))
+    return protocol_under(
+        protocol, device, arithmetic_of(value_of(math), value_of(precision)), timer, value_of(kernels)
+    )
 
 
-def _value(option: StrEnum | None) -> str | None:
+def value_of(option: StrEnum | None) -> str | None:
+    """The word that was typed."""
     return option.value if option else None
 
 
@@ -191,22 +183,6 @@ def chosen_gpu_memory(gpu_memory: float | None, device: str) -> float | None:
 
     check_cap(gpu_memory, device)
     return gpu_memory
-
-
-def chosen_suite(suite: str | None, names: Sequence[str] | None = None) -> str | None:
-    """The imported suite asked for, or the one that all the names are of; None for the built-in suite.
-
-    Raises ProblemError if there is no such suite, or if one is asked for and a name is of another.
-    """
-    from kernelgauge.problems.catalogue import split, suite_named
-    from kernelgauge.problems.loader import is_own_file
-    from kernelgauge.problems.suites import BUILT_IN
-
-    named = {split(name)[0] for name in names or () if not is_own_file(name)}
-    if suite and (others := named - {None, suite}):
-        raise ProblemError(f"--suite {suite} and problems of suite {others.pop()} do not go together")
-    asked = suite or (named.pop() if len(named) == 1 else None)
-    return None if asked is None or suite_named(asked).name == BUILT_IN else asked
 
 
 def parse_levels(text: str | None) -> list[int] | None:

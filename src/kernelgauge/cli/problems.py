@@ -16,10 +16,10 @@ from kernelgauge.cli.options import (
     SizesOption,
     SuiteName,
     chosen_device,
-    chosen_suite,
     parse_levels,
     parse_range,
 )
+from kernelgauge.cli.printed import print_object
 
 if TYPE_CHECKING:
     from kernelgauge.config import MathMode
@@ -57,6 +57,7 @@ def list_(
     """
     from kernelgauge.cli.work import peaks_here
     from kernelgauge.problems.catalogue import entry, select
+    from kernelgauge.session.selection import chosen_suite
 
     peaks = peaks_here(chosen_device(None))
     keys = select(parse_levels(level), suite=chosen_suite(suite))
@@ -137,7 +138,7 @@ def show(
     if work:
         _show_work(found, chosen_device(device), math.value if math else None, as_json)
     elif as_json:
-        typer.echo(found.model_dump_json())
+        print_object(found)
     else:
         typer.echo(found.source, nl=False)
 
@@ -151,7 +152,7 @@ def _show_work(problem: Problem, device: str, math: MathMode | None, as_json: bo
     with Session(threads=1) as session:
         found = session.work(problem, maths[0])
     if as_json:
-        typer.echo(json.dumps(work.as_json(problem, found, peaks, maths)))
+        print_object(work.as_json(problem, found, peaks, maths))
     else:
         work.show_work(problem, found, peaks, maths)
 
@@ -182,6 +183,7 @@ def verify(
     from kernelgauge.config import load_protocol
     from kernelgauge.problems.catalogue import entry, select
     from kernelgauge.problems.loader import is_own_file
+    from kernelgauge.session.selection import chosen_suite
     from kernelgauge.session.session import Session
     from kernelgauge.verification.verify import keep, verify_all
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +17,7 @@ from kernelgauge.cli.options import (
     chosen_sizes,
     running_device,
 )
+from kernelgauge.cli.printed import print_object
 
 _LOG_LINES = 12
 
@@ -61,7 +61,7 @@ def profile(
             sealed=not unsealed,
         )
     if as_json:
-        typer.echo(json.dumps(record.summary()))
+        print_object(record.summary())
     else:
         from kernelgauge.profiling.profile_text import render
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelgauge import __version__
-from kernelgauge.cli.contest import Jobs, judge_contestant, selected
+from kernelgauge.cli.contest import Jobs, judge_contestant
 from kernelgauge.cli.options import (
     CheckedCalls,
     DeviceOption,
@@ -25,7 +25,6 @@ from kernelgauge.cli.options import (
     TimingMethod,
     chosen_gpu_memory,
     chosen_rules,
-    chosen_suite,
     command_line,
     parse_levels,
     parse_names,
@@ -62,6 +61,7 @@ def reeval(
     """Judge the stored candidates of a run again: same rules, or other ones into a new folder."""
     from kernelgauge.generation.contestant import digest_of
     from kernelgauge.generation.stored import Stored
+    from kernelgauge.session.selection import chosen_suite, selected
     from kernelgauge.store.run import Run
     from kernelgauge.store.since import check_same_origin
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelgauge import __version__
-from kernelgauge.cli.contest import Jobs, usual_jobs
+from kernelgauge.cli.contest import Jobs
 from kernelgauge.cli.options import (
     AsJson,
     BackendName,
@@ -23,12 +22,12 @@ from kernelgauge.cli.options import (
     SuiteName,
     chosen_gpu_memory,
     chosen_rules,
-    chosen_suite,
     command_line,
     parse_names,
     running_device,
     sizes_of_run,
 )
+from kernelgauge.cli.printed import print_object
 from kernelgauge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,6 +68,7 @@ def replay_check(
     """
     from kernelgauge.generation.foreign import read_folder
     from kernelgauge.problems.catalogue import select
+    from kernelgauge.session.selection import chosen_suite
 
     where = running_device(device)
     names = parse_names(problems)
@@ -143,6 +143,7 @@ def _replay(
     from kernelgauge.report.figures.elsewhere import replayed
     from kernelgauge.report.runs import FolderRun
     from kernelgauge.session.contest import judge_all
+    from kernelgauge.session.run import usual_jobs
     from kernelgauge.store.run import Run
     from kernelgauge.store.since import check_same_origin
 
@@ -188,7 +189,7 @@ def _show(results: Sequence[Replayed], unusable: Sequence[Unusable], as_json: bo
     if as_json:
         protocols = {each.protocol: each.model_dump(mode="json") for each in results}
         left_out = [each.model_dump() for each in unusable]
-        typer.echo(json.dumps({"protocols": protocols, "left_out": left_out}))
+        print_object({"protocols": protocols, "left_out": left_out})
         return
     from rich.markup import escape
     from rich.table import Table

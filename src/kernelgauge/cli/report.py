@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelgauge.cli.options import AsJson
+from kernelgauge.cli.printed import print_object
 from kernelgauge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def report(
     if html is not None:
         write_html(run, html, _references(run))
     if as_json:
-        typer.echo(scores.model_dump_json())
+        print_object(scores)
         return
     show(scores)
     if html is not None:

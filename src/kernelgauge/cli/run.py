@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kernelgauge import __version__
-from kernelgauge.cli.contest import Jobs, judge_contestant, selected
+from kernelgauge.cli.contest import Jobs, judge_contestant
 from kernelgauge.cli.model import (
     BudgetOfSample,
     BudgetTokens,
@@ -45,29 +42,14 @@ from kernelgauge.cli.options import (
     TimedCalls,
     TimingMethod,
     chosen_gpu_memory,
-    chosen_rules,
-    chosen_suite,
     command_line,
     parse_levels,
     parse_names,
     running_device,
-    sizes_of_run,
+    value_of,
 )
 from kernelgauge.cli.prompt import GpuName, Hardware, Shots, ShotsOption, Templates
 from kernelgauge.errors import UsageError
-
-
-def _check_one_suite(contestant: str, names: Sequence[str] | None) -> None:
-    """A folder's files say level and number, and no suite: those of several could be taken for one another."""
-    from kernelgauge.problems.catalogue import split
-    from kernelgauge.problems.loader import is_own_file
-    from kernelgauge.problems.suites import BUILT_IN
-
-    named = {split(name)[0] or BUILT_IN for name in names or () if not is_own_file(name)}
-    if contestant.startswith("folder:") and len(named) > 1:
-        raise UsageError(
-            f"{contestant} answers one suite, and the problems are of {', '.join(sorted(named))}: run each"
-        )
 
 
 def run(
@@ -155,40 +137,26 @@ def run(
         )
         return
     assert contestant is not None
-    from kernelgauge.generation.contestant import digest_of
-    from kernelgauge.generation.contestants import contestant_named
-    from kernelgauge.problems.catalogue import DEFAULT_LEVELS
-    from kernelgauge.schema import RunHeader
-    from kernelgauge.store.run import Run
-    from kernelgauge.store.since import check_same_origin
+    from kernelgauge.judging import arithmetic_of
+    from kernelgauge.session.run import planned
 
-    where = running_device(device)
-    rules = chosen_rules(protocol, math, precision, timing_method, where, kernels)
-    rules = rules.counting(num_correct_trials, num_perf_trials)
-    names = parse_names(problems)
-    meant = chosen_suite(suite, names)
-    if suite is None:
-        _check_one_suite(contestant, names)
-    who = contestant_named(contestant, backend, meant)
-    default = level is None and names is None and meant is None
-    levels = list(DEFAULT_LEVELS) if default else parse_levels(level)
-    keys = selected(levels, names, who, [meant])[:limit]
-    if not keys:
-        raise UsageError(f"{contestant} has no candidate for any of the problems asked for")
-    header = RunHeader(
-        kernelgauge=__version__,
-        contestant=who.name,
-        problems=tuple(keys),
-        sizes=sizes_of_run(sizes, where, keys),
-        device=where,
-        protocol=rules.name,
-        protocol_digest=rules.digest,
-        math=rules.agreement.math,
-        rules=rules.rules,
-        gpu_memory_gb=chosen_gpu_memory(gpu_memory, where),
+    plan = planned(
+        contestant,
+        levels=parse_levels(level),
+        problems=parse_names(problems),
+        suite=suite,
+        limit=limit,
+        backend=backend,
+        sizes=value_of(sizes),
+        device=value_of(device),
+        protocol=protocol,
+        math=arithmetic_of(value_of(math), value_of(precision)),
+        timer=timing_method,
+        num_correct_trials=num_correct_trials,
+        num_perf_trials=num_perf_trials,
+        rules=value_of(kernels),
+        gpu_memory_gb=gpu_memory,
         command=command_line(),
-        origin=getattr(who, "origin", ""),
     )
-    check_same_origin(out, header, partial(digest_of, who))
-    with Run.create_or_resume(out, header) as store:
-        judge_contestant(who, store, keys, rules, jobs, again=False)
+    with plan.opened(out) as store:
+        judge_contestant(plan.contestant, store, plan.header.problems, plan.protocol, jobs, again=False)

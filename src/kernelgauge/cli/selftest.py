@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kernelgauge.cli.options import AsJson
+from kernelgauge.cli.printed import print_object
 from kernelgauge.errors import MachineError, UsageError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def selftest(
             typer.echo(f"kernelgauge: {len(findings)} of {len(found)} specimens were judged", err=True)
         if as_json:
             told = {"specimens": [each.model_dump() for each in findings], "left_behind": list(map(str, remains))}
-            typer.echo(json.dumps(told))
+            print_object(told)
         elif findings:
             _show(findings, remains)
     if any(finding.verdict == "error" for finding in findings):

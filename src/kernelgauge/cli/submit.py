@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kernelgauge.cli.options import AsJson, BackendName
+from kernelgauge.cli.printed import print_object
 from kernelgauge.errors import UsageError
 
 TOKEN = "KERNELGAUGE_TOKEN"
@@ -35,13 +35,16 @@ def submit(
     client = Client(server, token)
     number = client.hand_in(problem, source, backend or "")
     if not wait:
-        typer.echo(json.dumps(client.verdict(number)) if as_json else client.page(number))
+        if as_json:
+            print_object(client.verdict(number))
+        else:
+            typer.echo(client.page(number))
         return
     with working(f"submission {number} waits for its verdict"):
         found = client.waited(number)
     verdict = found["verdict"]
     if as_json:
-        typer.echo(json.dumps(found))
+        print_object(found)
     else:
         typer.echo(f"{_said(found)}\n{client.page(number)} by {found['account']}")
     if verdict is None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from kernelgauge.cli.options import AsJson
+from kernelgauge.cli.printed import print_object
 from kernelgauge.errors import ProblemError
 
 
@@ -78,7 +79,7 @@ def import_(
     if not done.levels:
         raise ProblemError(f"nothing in {printable(source)} could be imported")
     if as_json:
-        typer.echo(done.model_dump_json())
+        print_object(done)
     else:
         levels = ", ".join(f"{count} of level {level}" for level, count in done.levels.items())
         typer.echo(f"suite {suite}: {sum(done.levels.values())} problems ({levels}) in {done.folder}")

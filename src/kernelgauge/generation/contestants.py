@@ -21,7 +21,21 @@ def contestant_named(name: str, backend: str | None = None, suite: str | None = 
     """
     if name.startswith("folder:"):
         return Folder(Path(name.removeprefix("folder:")).expanduser(), backend, suite)
-    found: Contestant = made(name, _BUILT_IN, _GROUP, "contestant")
+    return _checked(made(name, _BUILT_IN, _GROUP, "contestant"), name)
+
+
+def contestant_from(contestant: str | Contestant, backend: str | None = None, suite: str | None = None) -> Contestant:
+    """A contestant that is named, as `contestant_named`, or one that is there already.
+
+    Raises:
+        UsageError: it cannot be used, or a language is named for one that has its own.
+    """
+    if isinstance(contestant, str):
+        return contestant_named(contestant, backend, suite)
+    return _checked(contestant, repr(contestant))
+
+
+def _checked(found: Contestant, name: str) -> Contestant:
     if not all(hasattr(found, attribute) for attribute in ("name", "samples", "complete")):
         raise UsageError(f"{name} is not a contestant: it needs name, samples() and complete()")
     return found

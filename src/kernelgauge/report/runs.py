@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-class Tabled(Records):
+class StoredRun(Records):
     """What tables add to records: a data frame of each."""
 
     def latest(self) -> list[Evaluation]:
@@ -29,5 +29,5 @@ class Tabled(Records):
         return to_pandas([self], table)
 
 
-class FolderRun(Run, Tabled):
+class FolderRun(Run, StoredRun):
     """A run folder, with its tables."""

@@ -258,6 +258,7 @@ class Evaluation(Record):
         """The flat object that `kernelgauge eval --json` prints; times in ms, null where there is no number."""
         strongest = self.over_strongest
         row: dict[str, Any] = {
+            "format": self.format,
             "problem": self.problem,
             "name": self.problem_name,
             "level": self.level,

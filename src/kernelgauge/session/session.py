@@ -1,12 +1,11 @@
-"""The wiring: settings, zygote, build cache, supervisor and executor put together, and the one-call API."""
+"""The wiring: settings, zygote, build cache, supervisor and executor put together."""
 
 from __future__ import annotations
 
-import atexit
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -279,29 +278,3 @@ def _check_backend(problem: Problem, backend: str, device: str) -> None:
     reason = backend_named(backend).missing(worker_device(device))
     if reason is not None:
         raise BackendMissing(f"problem {problem.key}: {reason}")
-
-
-@cache
-def default_session() -> Session:
-    """The session behind `kg.evaluate`, made on first use and closed when the interpreter ends."""
-    session = Session()
-    atexit.register(session.close)
-    return session
-
-
-def evaluate(
-    problem: Problem | str | Path,
-    source: str,
-    *,
-    backend: str | None = None,
-    sizes: Sizes | None = None,
-    protocol: str | Protocol = "strict",
-    device: str | None = None,
-    math: MathMode | None = None,
-    timer: str | None = None,
-    timed: bool = True,
-    rules: RuleSetName | None = None,
-) -> Evaluation:
-    """Judge one candidate in the default session, on the GPU where there is one; see `Session.evaluate`."""
-    asked = {"backend": backend, "sizes": sizes, "protocol": protocol, "device": device, "math": math}
-    return default_session().evaluate(problem, source, **asked, timer=timer, timed=timed, rules=rules)  # type: ignore[arg-type]

@@ -94,7 +94,8 @@ class Judge:
                 elif header != self._run.header:
                     self._run.extend(header)
             if self._queue is None:
-                from kernelgauge.session.session import Session, default_session
+                from kernelgauge.session.default import default_session
+                from kernelgauge.session.session import Session
 
                 self._own = bool(self.setting.build_dir or self.setting.gpu_memory_gb)
                 limits = Limits(gpu_memory_gb=self.setting.gpu_memory_gb)

@@ -13,7 +13,7 @@ from kernelgauge.config import first_complaint
 from kernelgauge.errors import StoreError
 from kernelgauge.models.asking.solver import ATTEMPTS
 from kernelgauge.models.logs.header import header_of
-from kernelgauge.report.runs import Tabled
+from kernelgauge.report.runs import StoredRun
 from kernelgauge.schema import (
     Attempt,
     AttemptRecord,
@@ -34,7 +34,7 @@ R = TypeVar("R", bound=Record)
 _FIELDS = frozenset(Attempt.model_fields)
 
 
-class LoggedRun(Tabled):
+class LoggedRun(StoredRun):
     """The verdicts of one log, from `read`; sources are the answers that were judged."""
 
     def __init__(self, path: Path, header: RunHeader, records: list[Record], sources: dict[str, str], spent: Spent):
