@@ -78,8 +78,8 @@ def row(record: Evaluation) -> dict[str, Any]:
             "high": timing.interval[1],
             "reference_ms": timing.reference_ms,
             "device_reference_ms": timing.device_reference_ms,
-            "excess_ms": timing.excess_ms,
-            "unnoticed_ms": timing.unnoticed_ms,
+            "unreported_ms": timing.unreported_ms,
+            "clock_uncertainty_ms": timing.clock_uncertainty_ms,
             "overhead_ms": timing.overhead_ms,
         }
         found |= {name: None if value is None else round(value, 5) for name, value in rounded.items()}
@@ -127,22 +127,22 @@ def main() -> None:
     options = parser.parse_args()
     levels = [int(level) for level in options.level.split(",")]
     keys = select(names=options.problems.split(",")) if options.problems else select(levels)
-    rules = load_protocol(options.protocol)
+    protocol = load_protocol(options.protocol)
     header = RunHeader(
         kernelgauge=__version__,
         contestant="identical",
         problems=tuple(keys),
         sizes=options.sizes,
         device=options.device,
-        protocol=rules.name,
-        protocol_digest=rules.digest,
-        math=rules.agreement.math,
+        protocol=protocol.name,
+        protocol_digest=protocol.digest,
+        math=protocol.tolerance.math,
         command=shlex.join(["python", *sys.argv]),
     )
     started = time.monotonic()
     folder = options.run or Path(tempfile.mkdtemp()) / "aa"
     with Session() as session, Run.create_or_resume(folder, header) as run:
-        judge_all(session, Identical(), run, keys, protocol=rules, jobs=options.jobs, watch=Printing())
+        judge_all(session, Identical(), run, keys, protocol=protocol, jobs=options.jobs, watch=Printing())
         environment, rows = session.environment, [row(record) for record in run.latest()]
     found = figures(rows)["all"]
     print(f"{found['passed']} of {found['judged']} passed, {found['ties']} ties, {time.monotonic() - started:.0f} s")

@@ -113,7 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
 def command(out: Path, problems: list[Path], *more: str) -> list[str]:
     """`kernelgauge run`, untimed: every answer here is wrong or refused."""
     where = ["--problems", ",".join(map(str, problems)), "--out", str(out), "--device", "cpu", "--backend", "torch"]
-    return [sys.executable, "-m", "kernelgauge", "run", "--option", "zero_shot", *where, *more]
+    return [sys.executable, "-m", "kernelgauge", "run", "--shots", "zero_shot", *where, *more]
 
 
 def problems_in(folder: Path, count: int) -> list[Path]:

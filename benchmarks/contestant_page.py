@@ -22,7 +22,7 @@ def contestant(content: Content) -> Iterator[Block]:
     yield from _reach(figures["bound"])
     outcomes = ", ".join(f"{words(name)} {count}" for name, count in figures["overall"]["outcomes"].items())
     yield Paragraph(f"Outcomes: {outcomes}; no candidate {figures['overall']['no_candidate']}.")
-    left = [f"{each['problem']} ({', '.join(each['trivial'])})" for each in figures["left_out"]]
+    left = [f"{each['problem']} ({', '.join(each['trivial_answers'])})" for each in figures["left_out"]]
     if left:
         yield Paragraph(f"Left out, since an answer that skips the work would pass: {listed(left)}.")
     yield from too_large(figures["too_large"])
@@ -84,7 +84,7 @@ def _contestant_rows(rows: list[Content]) -> Table:
     for row in rows:
         outcome = row.get("standing") or words(row["outcome"])
         bound = row.get("bound_share")
-        note = row.get("reason", "") if row.get("counts", True) else "does not count"
+        note = row.get("reason", "") if row.get("scored", True) else "does not count"
         times = [number(row.get(name), 4) for name in ("reference_ms", "candidate_ms")]
         speed = [number(row.get("speedup"), 4), interval(row)]
         name = words(row.get("name", ""))

@@ -13,8 +13,8 @@ side, what that costs eager's call counts as the call.
 
 Builds go into a cache that was empty, so the first evaluation says what the candidate's own costs; the share of the
 defences is told with and without it. That a build runs in a sealed process is a defence too, but counts as build:
-it is not separated here (`benchmarks/sealing.py` says what the walls cost). What is learnt once for a problem or a
-machine is in neither share.
+it is not separated here (`benchmarks/sealing.py` says what the isolation layers cost). What is learnt once for a
+problem or a machine is in neither share.
 
 What is measured goes into `--out` after every problem. With the same `--out`, candidates, device, sizes, protocol
 and repeats, a further command goes on with the problems that are not there yet. A candidate that does not pass is
@@ -90,10 +90,10 @@ def measure(options: argparse.Namespace, session: Session, content: dict[str, An
     """Add one problem to the content: its row, or why it has none; what has one is measured further."""
     problem = load_problem(key, options.sizes)
     candidate = candidate_for(problem, options.folder, options.device)
-    rules = load_protocol(options.protocol)
+    protocol = load_protocol(options.protocol)
     content["left_out"].pop(key, None)
     try:
-        row = measured(session, problem, candidate, rules, options.device, options.repeats)
+        row = measured(session, problem, candidate, protocol, options.device, options.repeats)
     except NotPassed as error:
         if options.folder is None:
             raise SystemExit(f"{key}: a copy of the reference did not pass: {error}") from error

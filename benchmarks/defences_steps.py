@@ -14,13 +14,13 @@ from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import Protocol
 from kernelgauge.evaluation import checking, pair
-from kernelgauge.evaluation.correctness.screening import Weighing
+from kernelgauge.evaluation.correctness.screening import ScreeningTrials
 from kernelgauge.evaluation.kernel_rules import Rules
 from kernelgauge.evaluation.measurement import measure
 from kernelgauge.evaluation.sides.model_worker import Source
-from kernelgauge.evaluation.sides.prefork import Spares
+from kernelgauge.evaluation.sides.prefork import PreforkPool
 from kernelgauge.evaluation.sides.reference import Reference
-from kernelgauge.evaluation.sides.shared_buffers import Staging
+from kernelgauge.evaluation.sides.shared_buffers import SharedBuffers
 from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.schema import Candidate, Evaluation, Problem
@@ -42,12 +42,12 @@ STEPS: tuple[tuple[Any, str, str, str, str], ...] = (
     (Side, "stage", "inputs put in place, outputs spoiled", DEFENCE, "time"),
     (Side, "call", "checked calls", ANY, "check"),
     (Side, "call", "timed calls of both sides", ANY, "time"),
-    (Staging, "snapshot", "outputs taken out of reach", DEFENCE, "check"),
-    (Staging, "snapshot", "outputs taken out of reach", DEFENCE, "time"),
-    (Staging, "inputs_equal", "inputs compared after the call", DEFENCE, "check"),
+    (SharedBuffers, "snapshot", "outputs taken out of reach", DEFENCE, "check"),
+    (SharedBuffers, "snapshot", "outputs taken out of reach", DEFENCE, "time"),
+    (SharedBuffers, "inputs_equal", "inputs compared after the call", DEFENCE, "check"),
     (WorkerProcess, "freeze", "processes stopped and continued", DEFENCE, "time"),
     (WorkerProcess, "thaw", "processes stopped and continued", DEFENCE, "time"),
-    (Weighing, "see", "answers without the work tried", DEFENCE, "check"),
+    (ScreeningTrials, "see", "answers without the work tried", DEFENCE, "check"),
     (measure, "verify", "outputs of timed calls verified", DEFENCE, "time"),
     (checking.Checker, "_settle", "processes for the next evaluation waited for", DEFENCE, "check"),
 )
@@ -152,28 +152,33 @@ def copy_of(problem: Problem) -> Candidate:
     return Candidate(problem=problem.key, source=text, backend="torch")
 
 
-def judged(session: Session, problem: Problem, candidate: Candidate, rules: Protocol, device: str) -> Evaluation:
+def judged(session: Session, problem: Problem, candidate: Candidate, protocol: Protocol, device: str) -> Evaluation:
     """The record of one evaluation. Raises NotPassed."""
-    record = session.evaluate(problem, candidate.source, backend=candidate.backend, device=device, protocol=rules)
+    record = session.evaluate(problem, candidate.source, backend=candidate.backend, device=device, protocol=protocol)
     if not record.passed:
         raise NotPassed(record)
     return record
 
 
-def alone(session: Session, problem: Problem, candidate: Candidate, rules: Protocol, device: str) -> float:
+def alone(session: Session, problem: Problem, candidate: Candidate, protocol: Protocol, device: str) -> float:
     """Seconds to open and close one process with the candidate in it, built and the reference being there already.
 
     On a GPU the process has been started ahead, as in a run.
     """
     zygote = session._zygote
     built = session.supervisor.build(candidate, device).folder
-    with closing(Spares(zygote)) as spares, Reference(zygote, problem, rules, device) as reference:
+    with closing(PreforkPool(zygote)) as prefork_pool, Reference(zygote, problem, protocol, device) as reference:
         taken = []
         for _ in range(4):
-            spares.renew(device)
+            prefork_pool.renew(device)
             time.sleep(0 if device == "cpu" else _STARTED_AHEAD)
             started = time.perf_counter()
-            side = Side(zygote, Source(candidate.source, "ModelNew", candidate.backend, built), device, spares=spares)
+            side = Side(
+                zygote,
+                Source(candidate.source, "ModelNew", candidate.backend, built),
+                device,
+                prefork_pool=prefork_pool,
+            )
             side.start()
             side.open(reference.init, reference.weight_seed, reference.randomise, reference.math)
             side.attach(reference.master.size, reference.expected)
@@ -183,7 +188,7 @@ def alone(session: Session, problem: Problem, candidate: Candidate, rules: Proto
 
 
 def measured(
-    session: Session, problem: Problem, candidate: Candidate, rules: Protocol, device: str, repeats: int
+    session: Session, problem: Problem, candidate: Candidate, protocol: Protocol, device: str, repeats: int
 ) -> dict[str, float]:
     """Seconds by label of one evaluation of what is built, the mean of several; `total` is the whole of it.
 
@@ -196,20 +201,20 @@ def measured(
     backend = backend_named(candidate.backend)
     if backend.builds(candidate.source):  # a machine makes its slim headers once: they are no part of a build
         backend.routes(candidate.source, BuildCache(session.settings.builds))
-    build = judged(session, problem, candidate, rules, device).seconds.get("build", 0.0)
+    build = judged(session, problem, candidate, protocol, device).seconds.get("build", 0.0)
     account = Account()
     undo = watch(account)
     total = 0.0
     try:
         for _ in range(repeats):
-            record = judged(session, problem, candidate, rules, device)
+            record = judged(session, problem, candidate, protocol, device)
             total += sum(record.seconds.values())  # not what was spent waiting for the device
     finally:
         for owner, name, original in undo:
             setattr(owner, name, original)
     seconds = {label: spent / repeats for label, spent in account.seconds.items()}
     opening = seconds.pop(OPENING)
-    own = min(alone(session, problem, candidate, rules, device) * account.openings / repeats, opening)
+    own = min(alone(session, problem, candidate, protocol, device) * account.openings / repeats, opening)
     seconds |= {"the candidate's process": own, "processes of reference and oracle": opening - own}
     return seconds | {"build": build, "total": total / repeats}
 

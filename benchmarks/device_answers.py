@@ -117,9 +117,9 @@ class _Noted(measure.Measurement):
 
 def _once() -> Protocol:
     """The rules of `strict` with one pair of processes: how fast it is, is not asked."""
-    rules = load_protocol("strict").model_dump()
-    rules["gpu_timing"] |= {"doubt": 0.0, "processes_in_doubt": 1}
-    return Protocol.model_validate(rules | {"name": "strict-once"})
+    content = load_protocol("strict").model_dump()
+    content["gpu_timing"] |= {"recheck_band": 0.0, "recheck_processes": 1}
+    return Protocol.model_validate(content | {"name": "strict-once"})
 
 
 def main() -> None:
@@ -137,7 +137,7 @@ def main() -> None:
             text = _CANDIDATE
             for name, value in {"kind": kind, "length": length, "launches": launches, "then": then}.items():
                 text = text.replace(f"{{{name}}}", str(value))
-            record = session.evaluate(problem, text, device=asked.device, protocol=_once(), rules="any")
+            record = session.evaluate(problem, text, device=asked.device, protocol=_once(), kernel_policy="any")
             taken = _Noted.last
             case = {"kernel": kind, "length": length, "launches": launches, "waits_itself": waits}
             both = {"candidate": _told(taken.candidate), "reference": _told(taken.reference)}

@@ -46,7 +46,7 @@ def recorded(key: str) -> Call:
 def chosen(options: argparse.Namespace) -> tuple[list[str], list[str]]:
     """The problems to judge with all the memory, and those that come close to the cap."""
     calls = {key: recorded(key) for key in select([1, 2, 3])}
-    precise = load_protocol(options.protocol).agreement.rule == "oracle"
+    precise = load_protocol(options.protocol).tolerance.rule == "oracle"
     needs = {key: in_gb(least_bytes(call, precise)) for key, call in calls.items()}
     keys = sorted(calls, key=lambda key: -needs[key])
     close = [key for key in keys if needs[key] <= options.cap][: options.near]

@@ -33,7 +33,7 @@ _ROW = (
 )
 _AA_ROW = (
     *("problem", "outcome", "standing", "speedup", "low", "high", "reference_ms", "device_reference_ms"),
-    *("excess_ms", "unnoticed_ms", "launch_bound", "pairs"),
+    *("unreported_ms", "clock_uncertainty_ms", "launch_bound", "pairs"),
 )
 # Of a throughput measurement, all that its page shows.
 _KERNEL = ("problem", "correct", "wall_seconds", "mean_ms", "outcome", "candidate_ms", "speedup")
@@ -96,13 +96,13 @@ def _contestant(run: Run, records: Sequence[Evaluation]) -> dict[str, Any]:
     return {"kind": "contestant", "figures": figures | {"bound": _reach(scores)}, "rows": rows + missing}
 
 
-def _row(summary: dict[str, Any], counts: bool) -> dict[str, Any]:
+def _row(summary: dict[str, Any], scored: bool) -> dict[str, Any]:
     row = {name: summary[name] for name in _ROW if summary[name] not in (None, "", False)}
     if summary["speedup_interval"]:
         row["low"], row["high"] = summary["speedup_interval"]
     if summary["reason"]:
         row["reason"] = summary["reason"][:_REASON]
-    return row if counts else row | {"counts": False}
+    return row if scored else row | {"scored": False}
 
 
 def _reach(scores: Scores) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def _aa_rows(rows: list[Content], folded: str) -> Table:
     columns = ["problem", "verdict", "ratio", "interval", "call ms", "on the device ms", "added ms", "pairs"]
     lines = [
         [row["problem"], row.get("standing") or row["outcome"], number(row.get("speedup"), 5), interval(row)]
-        + [number(row.get(name), 4) for name in ("reference_ms", "device_reference_ms", "excess_ms")]
+        + [number(row.get(name), 4) for name in ("reference_ms", "device_reference_ms", "unreported_ms")]
         + [str(row.get("pairs", "–"))]
         for row in rows
     ]
@@ -127,7 +127,7 @@ def _baseline_rows(rows: list[Content], modes: list[str]) -> Table:
 
 def _throughput(content: Content) -> Iterator[Block]:
     phases = content["phases"]
-    base = phases.get("standin", {}).get("kernels_per_hour")
+    base = phases.get("naive", {}).get("kernels_per_hour")
     rows = []
     for name, phase in phases.items():
         rate, busy = phase["kernels_per_hour"], phase["gpu_busy"]

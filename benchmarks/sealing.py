@@ -1,9 +1,9 @@
-"""What the walls cost at the start of a worker: milliseconds until it is ready, and until it is gone.
+"""What the isolation layers cost at the start of a worker: milliseconds until it is ready, and until it is gone.
 
     python benchmarks/sealing.py [--starts 100] [--builds FOLDER]
 
-Starts with and without walls take turns, so that whatever else the machine does falls on all of them. With --builds,
-also the time to bring each build of a cache (`~/.cache/kernelgauge/builds`) to a worker.
+Starts with and without isolation layers take turns, so that whatever else the machine does falls on all of them. With
+--builds, also the time to bring each build of a cache (`~/.cache/kernelgauge/builds`) to a worker.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote
 
 KINDS = {
-    "no walls": ("", False),
+    "no isolation layers": ("", False),
     "all but reads and syscalls": ("reads,syscalls", True),
     "all but reads": ("reads", True),
     "all but syscalls": ("syscalls", True),
-    "all walls": ("", True),
+    "all isolation layers": ("", True),
 }
 
 
@@ -71,7 +71,7 @@ def main() -> None:
     for name, pairs in taken.items():
         start, end = (statistics.median(column) for column in zip(*pairs, strict=True))
         shown = {"start_ms": round(start, 2), "end_ms": round(end, 2), "ratio": round(start / base, 3)}
-        print(json.dumps({"walls": name} | shown))
+        print(json.dumps({"isolation layers": name} | shown))
     if chosen.builds and (copies := brought(chosen.builds)):
         middle, worst = round(statistics.median(copies), 2), round(max(copies), 2)
         print(json.dumps({"builds": len(copies), "copy_ms": middle, "worst_ms": worst}))

@@ -1,14 +1,14 @@
-"""Kernels per hour: kernelgauge and the plain stand-in on the same candidates, one after the other.
+"""Kernels per hour: kernelgauge and the naive evaluator on the same candidates, one after the other.
 
     python benchmarks/throughput.py --out throughput.json [--candidates benchmarks/cuda_candidates] [--jobs 16]
-        [--only N] [--phases standin,cold,warm] [--limit-seconds 280] [--work runs/throughput]
+        [--only N] [--phases naive,cold,warm] [--limit-seconds 280] [--work runs/throughput]
     python benchmarks/throughput.py --page throughput.json > results/h200/throughput.md
 
-Phases: `standin` (benchmarks/standin.py), `standin_built` (the same, all candidates compiled beforehand in parallel),
-`cold` (`kernelgauge run` with an empty cache) and `warm` (again, with what `cold` left in the cache). Each is given
-at most `--limit-seconds`. What is measured goes into `--out` after every phase; with the same `--out`, `--work` and
-questions, a phase that ran out of time goes on where it stopped, and its time adds up. Candidates come in an order
-drawn by `--seed`, so those that a phase did reach are a random subset.
+Phases: `naive` (benchmarks/naive_evaluator.py), `naive_built` (the same, all candidates compiled beforehand in
+parallel), `cold` (`kernelgauge run` with an empty cache) and `warm` (again, with what `cold` left in the cache). Each
+is given at most `--limit-seconds`. What is measured goes into `--out` after every phase; with the same `--out`,
+`--work` and questions, a phase that ran out of time goes on where it stopped, and its time adds up. Candidates come
+in an order drawn by `--seed`, so those that a phase did reach are a random subset.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from kernelgauge.store.run import Run
 HERE = Path(__file__).parent
 ASKED = ("candidates", "problems", "device", "sizes", "protocol", "jobs", "environment")
 """What must be the same for a measurement to go on."""
-PHASES = ("standin", "standin_built", "cold", "warm")
+PHASES = ("naive", "naive_built", "cold", "warm")
 _LAST_WORDS_SECONDS = 60.0
 
 
@@ -58,14 +58,21 @@ def within(command: list[str], seconds: float, log: Path, **variables: str) -> b
         return False
 
 
-def standin(options: argparse.Namespace, phase: str, keys: list[str]) -> tuple[bool, list[dict[str, Any]]]:
-    """Let the stand-in judge these problems; whether it got through, and its new rows."""
+def naive(options: argparse.Namespace, phase: str, keys: list[str]) -> tuple[bool, list[dict[str, Any]]]:
+    """Let the naive evaluator judge these problems; whether it got through, and its new rows."""
     out = options.work / f"{phase}.jsonl"
     out.unlink(missing_ok=True)
-    command = [sys.executable, str(HERE / "standin.py"), "--candidates", str(options.candidates), "--out", str(out)]
+    command = [
+        sys.executable,
+        str(HERE / "naive_evaluator.py"),
+        "--candidates",
+        str(options.candidates),
+        "--out",
+        str(out),
+    ]
     command += ["--problems", ",".join(keys), "--device", options.device, "--sizes", options.sizes]
     command += ["--limit-seconds", str(options.limit_seconds)]
-    command += ["--build-first", str(options.jobs)] * (phase == "standin_built")
+    command += ["--build-first", str(options.jobs)] * (phase == "naive_built")
     within(command, options.limit_seconds + _LAST_WORDS_SECONDS, options.work / f"{phase}.log")
     rows = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
     return len(rows) == len(keys), rows
@@ -102,7 +109,7 @@ def measured(options: argparse.Namespace, phase: str, before: dict[str, Any] | N
         shutil.rmtree(options.work / phase, ignore_errors=True)
         if phase == "cold":
             shutil.rmtree(options.work / "cache", ignore_errors=True)
-    judge: Callable[..., Any] = kernelgauge if ours else standin
+    judge: Callable[..., Any] = kernelgauge if ours else naive
     started = time.monotonic()
     with GpuBusy() as busy:
         through, found = judge(options, phase, [k for k in options.problems if ours or k not in judged])
@@ -124,7 +131,8 @@ def measured(options: argparse.Namespace, phase: str, before: dict[str, Any] | N
 
 
 def rate(row: dict[str, Any], ours: bool) -> float | None:
-    """Kernels per hour. Of the stand-in, one kernel at a time, a kernel that was cut off does not count at all."""
+    """Kernels per hour. Of the naive evaluator, one kernel at a time, a kernel that was cut off does not count at
+    all."""
     if not row["rows"]:
         return None
     if ours:
@@ -168,7 +176,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--only", type=int, metavar="N", help="so many candidates, drawn by --seed; default: all")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--phases", default="standin,cold,warm", help=f"of {', '.join(PHASES)}")
+    parser.add_argument("--phases", default="naive,cold,warm", help=f"of {', '.join(PHASES)}")
     parser.add_argument("--limit-seconds", type=float, default=3600.0, help="for each phase")
     parser.add_argument("--flags", default="", help="further flags of `kernelgauge run`, in one text")
     parser.add_argument("--work", type=Path, default=Path("runs/throughput"), help="caches, run folders, logs")

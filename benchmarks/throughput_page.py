@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 LABELS = {
-    "standin": "stand-in, a fresh process a kernel",
-    "standin_built": "stand-in, all built beforehand",
+    "naive": "naive evaluator, a fresh process a kernel",
+    "naive_built": "naive evaluator, all built beforehand",
     "cold": "kernelgauge, empty cache",
     "warm": "kernelgauge, builds cached",
 }
@@ -26,8 +26,8 @@ def page(content: dict[str, Any]) -> str:
         "",
         f"{', '.join(machine)}. {len(content['problems'])} candidates of `{folder}` on {content['device']} at sizes",
         f"{content['sizes']}; kernelgauge with protocol {content['protocol']} and {content['jobs']} jobs.",
-        "The stand-in follows KernelBench's published procedure, written from its description",
-        "(`benchmarks/standin.py`); it does not time the reference. The whole environment is in the JSON.",
+        "The naive evaluator follows KernelBench's published procedure, written from its description",
+        "(`benchmarks/naive_evaluator.py`); it does not time the reference. The whole environment is in the JSON.",
         "",
         *_rates(content),
         "",
@@ -42,7 +42,7 @@ def page(content: dict[str, Any]) -> str:
 
 def _rates(content: dict[str, Any]) -> list[str]:
     phases = content["phases"]
-    base = phases.get("standin", {}).get("kernels_per_hour")
+    base = phases.get("naive", {}).get("kernels_per_hour")
     lines = [
         "| | kernels judged | wall time, s | kernels per hour | ratio | GPU busy |",
         "|---|---:|---:|---:|---:|---:|",
@@ -74,9 +74,9 @@ def stages_of(phase: dict[str, Any]) -> str:
 
 def _kernels(content: dict[str, Any]) -> list[str]:
     rows = {name: {row["problem"]: row for row in phase["rows"]} for name, phase in content["phases"].items()}
-    plain, judged = rows.get("standin", {}), rows.get("cold", {})
+    plain, judged = rows.get("naive", {}), rows.get("cold", {})
     lines = [
-        "| problem | stand-in | its s | its ms | kernelgauge | ms | speedup |",
+        "| problem | naive evaluator | its s | its ms | kernelgauge | ms | speedup |",
         "|---|---|---:|---:|---|---:|---:|",
     ]
     for key in sorted(content["problems"], key=lambda key: [int(part) for part in key.split("/")]):

@@ -3,9 +3,9 @@
     python benchmarks/worker_start.py [--device cuda] [--count 20] [--out worker_start.json]
 
 Milliseconds, each of so many processes: `forked` from the order until the sealed process says that it is ready;
-`started` until it has started its device and libraries too; `spare` is what taking one costs that was started
+`started` until it has started its device and libraries too; `preforked` is what taking one costs that was started
 ahead, as an evaluation finds them; `ended` what waiting for its end takes. On a CPU `started` is `forked`, and so is
-`spare`: none is kept ready there.
+`preforked`: none is kept ready there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import statistics
 import time
 from pathlib import Path
 
-from kernelgauge.evaluation.sides.prefork import Kind, Spares, await_device, kind_of, started
+from kernelgauge.evaluation.sides.prefork import Kind, PreforkPool, await_device, kind_of, started
 from kernelgauge.execution.local import devices_of
 from kernelgauge.hardware.environment import best_device, environment
 from kernelgauge.session.session import Session
@@ -27,8 +27,8 @@ def measured(session: Session, kind: Kind, count: int) -> dict[str, list[float]]
     """Samples by name, in milliseconds."""
     supervisor = session.supervisor
     seconds = supervisor.zygote.settings.limits.load_seconds
-    taken: dict[str, list[float]] = {"forked": [], "started": [], "spare": [], "ended": []}
-    spares = Spares(supervisor.zygote)
+    taken: dict[str, list[float]] = {"forked": [], "started": [], "preforked": [], "ended": []}
+    prefork_pool = PreforkPool(supervisor.zygote)
     for number in range(count + 1):  # the first starts the zygote, and is no sample
         begun = time.perf_counter()
         process = started(supervisor.zygote, kind)
@@ -41,16 +41,16 @@ def measured(session: Session, kind: Kind, count: int) -> dict[str, list[float]]
             taken["forked"].append((forked - begun) * 1e3)
             taken["started"].append((ready - begun) * 1e3)
             taken["ended"].append((closed - ready) * 1e3)
-    for number in range(count + 1):  # the first finds no spare
+    for number in range(count + 1):  # the first finds no preforked
         begun = time.perf_counter()
-        process = spares.take(kind)
+        process = prefork_pool.take(kind)
         await_device(process, kind.device, seconds)
         if number:
-            taken["spare"].append((time.perf_counter() - begun) * 1e3)
-        spares.renew(kind.device)
-        spares.settle(kind.device)
+            taken["preforked"].append((time.perf_counter() - begun) * 1e3)
+        prefork_pool.renew(kind.device)
+        prefork_pool.settle(kind.device)
         process.close()
-    spares.close()
+    prefork_pool.close()
     return taken
 
 

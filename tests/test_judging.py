@@ -8,12 +8,12 @@ import pytest
 from factories import REFERENCE
 
 import kernelgauge
-from kernelgauge.cli.options import MathOption, PrecisionOption, SizesOption, chosen_rules, chosen_sizes
+from kernelgauge.cli.options import MathOption, PrecisionOption, SizesOption, chosen_protocol, chosen_sizes
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import DeviceMissing, KernelgaugeError, UsageError
 from kernelgauge.hardware.environment import gpu
 from kernelgauge.judging import Judging, arithmetic_of, device_of, running_device, sizes_of
-from kernelgauge.models.setting import Setting
+from kernelgauge.models.setting import TaskSetting
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Problem
 from kernelgauge.session.session import Session
@@ -47,15 +47,15 @@ def test_arithmetic_has_two_names(math: str | None, precision: str | None, due: 
     assert arithmetic_of(math, precision) == due
     said = Judging(device="cpu", sizes="small", math=math, precision=precision).chosen_protocol()
     asked = MathOption(math) if math else None, PrecisionOption(precision) if precision else None
-    assert said == chosen_rules("strict", *asked, None, "cpu")
-    assert said.agreement.math == (due or load_protocol("strict").agreement.math)
+    assert said == chosen_protocol("strict", *asked, None, "cpu")
+    assert said.tolerance.math == (due or load_protocol("strict").tolerance.math)
 
 
 @pytest.mark.parametrize(("math", "precision"), [("tf32", "fp32"), ("bf16", "fp16"), ("tf32", "bf16")])
 def test_two_arithmetics_are_refused_everywhere(math: str, precision: str) -> None:
     for refused in (
-        lambda: Setting(device="cpu", sizes="small", math=math, precision=precision).chosen_protocol(),
-        lambda: chosen_rules("strict", MathOption(math), PrecisionOption(precision), None, "cpu"),
+        lambda: TaskSetting(device="cpu", sizes="small", math=math, precision=precision).chosen_protocol(),
+        lambda: chosen_protocol("strict", MathOption(math), PrecisionOption(precision), None, "cpu"),
     ):
         with pytest.raises(UsageError, match="two different arithmetics"):
             refused()
@@ -64,7 +64,7 @@ def test_two_arithmetics_are_refused_everywhere(math: str, precision: str) -> No
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        ({"rules": "none"}, "no rules 'none'"),
+        ({"kernel_policy": "none"}, "no kernel policy 'none'"),
         ({"math": "fp8"}, "no arithmetic 'fp8'"),
         ({"precision": "fp8"}, "no precision 'fp8'"),
         ({"gpu_memory_gb": 24.0}, "on a CPU there is no such memory"),
@@ -78,7 +78,7 @@ def test_what_does_not_apply_is_refused(options: dict[str, object], word: str) -
 
 
 def test_python_takes_the_defaults_of_the_command_line(session: Session) -> None:
-    for name in ("sizes", "device", "math", "timer", "rules"):
+    for name in ("sizes", "device", "math", "timer", "kernel_policy"):
         assert inspect.signature(kernelgauge.evaluate).parameters[name].default is None
     record = session.evaluate("1/19", RELU.replace(" * 2 + 1", ""), timed=False)
     assert (record.device, record.sizes, record.outcome) == ("cpu", "medium", "passed")

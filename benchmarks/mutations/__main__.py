@@ -36,7 +36,7 @@ from .judging import PROTOCOLS, judged
 from .ledger import Ledger
 from .mutants import Changed, honest, mutants
 from .processes import Text, examine
-from .witness import Finding
+from .witness import MutantResult
 
 FAULTY: tuple[tuple[Sizes, str], ...] = (
     ("small", "lowered"),
@@ -86,7 +86,7 @@ class Judging:
                 continue
             for changed in new:
                 text = compiled.built(self.session, changed, device)
-                finding = Finding("stillborn", detail="does not compile")
+                finding = MutantResult("stillborn", detail="does not compile")
                 if text is not None:
                     (finding,) = examine(problem, [text], device)
                 self._judge_fault(changed, finding)
@@ -104,7 +104,7 @@ class Judging:
             self._judge_honest(right, finding, repeat)
         return finding.verdict == "equivalent"
 
-    def _judge_fault(self, changed: Changed, finding: Finding) -> None:
+    def _judge_fault(self, changed: Changed, finding: MutantResult) -> None:
         row = _described(changed) | asdict(finding)
         if finding.verdict == "witnessed":
             row |= {protocol: self._judge(changed, protocol) for protocol in PROTOCOLS}
@@ -114,7 +114,7 @@ class Judging:
         self.counts[finding.verdict] += 1
         self.ledger.add(row)
 
-    def _judge_honest(self, right: Changed, finding: Finding, repeat: int) -> None:
+    def _judge_honest(self, right: Changed, finding: MutantResult, repeat: int) -> None:
         if _honest_id(right, repeat) in self.right:
             return
         row = _described(right) | asdict(finding) | {"id": _honest_id(right, repeat), "repeat": repeat}

@@ -27,9 +27,9 @@ def kept(record: Evaluation) -> dict[str, Any]:
     found: dict[str, Any] = {
         "outcome": record.outcome.value,
         "reason": record.reason[:300],
-        "route": record.route,
-        "counts": record.counts,
-        "trivial": list(record.trivial),
+        "weight_sync": record.weight_sync,
+        "scored": record.scored,
+        "trivial_answers": list(record.trivial_answers),
         "seconds": round(sum(record.seconds.values()), 3),
     }
     if closest is not None:

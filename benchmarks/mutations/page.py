@@ -53,8 +53,8 @@ def accepted(row: Row, protocol: str) -> bool:
 def why(row: Row) -> str:
     """Why `strict` accepted a fault, from its figures alone."""
     allowed = row["strict"]["closest"]["allowed"]
-    if not row["strict"]["counts"]:
-        return "the problem does not count: it accepts " + ", ".join(row["strict"]["trivial"])
+    if not row["strict"]["scored"]:
+        return "the problem does not count: it accepts " + ", ".join(row["strict"]["trivial_answers"])
     if row["deviation"] <= allowed:
         return "smaller than what is allowed"
     if row["case"] in ("large", "small", "shifted", "negative"):
@@ -90,7 +90,7 @@ def _table(rows: list[Row], title: str, of: Callable[[Row], str], summaries: dic
 
 def _counts(rows: list[Row]) -> str:
     witnessed = _witnessed(rows)
-    counting = [row for row in witnessed if row["strict"]["counts"]]
+    counting = [row for row in witnessed if row["strict"]["scored"]]
     figures = [
         str(len(rows)),
         str(sum(row["verdict"] == "stillborn" for row in rows)),
@@ -169,7 +169,7 @@ def markdown(run: Path) -> str:
     ran = commands(run)
     environment = ran[-1]["environment"]
     witnessed = _witnessed(faults)
-    counting = [row for row in witnessed if row["strict"]["counts"]]
+    counting = [row for row in witnessed if row["strict"]["scored"]]
     passed = sorted((row for row in witnessed if accepted(row, "strict")), key=lambda row: (why(row), row["problem"]))
     summaries = {name: f": {operator.summary.rstrip('.')}" for name, operator in OPERATORS.items()}
     native = {name: f": {(finder.__doc__ or '').rstrip('.')}" for name, finder in NATIVE_OPERATORS.items()}

@@ -17,7 +17,7 @@ import torch
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.schema import Problem
 
-from .witness import Bench, Finding
+from .witness import Bench, MutantResult
 
 _SECONDS = 120.0
 
@@ -31,7 +31,7 @@ class Text:
     build: Path | None = None
 
 
-def examine(problem: Problem, texts: Iterable[Text], device: str = "cpu") -> Iterator[Finding]:
+def examine(problem: Problem, texts: Iterable[Text], device: str = "cpu") -> Iterator[MutantResult]:
     """Findings for the texts in order; one that hangs or crashes is stillborn.
 
     Args:
@@ -47,7 +47,7 @@ def examine(problem: Problem, texts: Iterable[Text], device: str = "cpu") -> Ite
         theirs.close()
         try:
             while left and mine.poll(_SECONDS):
-                finding = Finding(**mine.recv())
+                finding = MutantResult(**mine.recv())
                 left.pop(0)
                 yield finding
         except EOFError:
@@ -58,7 +58,7 @@ def examine(problem: Problem, texts: Iterable[Text], device: str = "cpu") -> Ite
             mine.close()
         if left:
             left.pop(0)
-            yield Finding("stillborn", detail="crashed or took too long")
+            yield MutantResult("stillborn", detail="crashed or took too long")
 
 
 def _serve(pipe: Connection, problem: Problem, texts: Sequence[Text], device: str) -> None:
@@ -72,7 +72,7 @@ def _serve(pipe: Connection, problem: Problem, texts: Sequence[Text], device: st
             os._exit(1)
 
 
-def _compiled(bench: Bench, text: Text) -> Finding:
+def _compiled(bench: Bench, text: Text) -> MutantResult:
     assert text.build is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "candidate.py"
@@ -84,4 +84,4 @@ def _compiled(bench: Bench, text: Text) -> Finding:
             module = backend_named(text.backend).load(path, text.build)
             return bench.examine_compiled(vars(module))
         except Exception as error:  # boundary: a changed text may do anything
-            return Finding("stillborn", detail=f"{type(error).__name__}: {error}"[:200])
+            return MutantResult("stillborn", detail=f"{type(error).__name__}: {error}"[:200])

@@ -64,7 +64,7 @@ CASES = (
 
 
 @dataclass(frozen=True)
-class Finding:
+class MutantResult:
     """What a text is; for a fault, the first case that shows it."""
 
     verdict: Verdict
@@ -194,7 +194,7 @@ class Bench:
     def _cases(self) -> Iterator[Case]:
         return (case for case in CASES if self.eager_error(case)[0] < SAYS_NOTHING)
 
-    def examine(self, text: str) -> Finding:
+    def examine(self, text: str) -> MutantResult:
         """What a candidate's text is: a fault, an equivalent of the reference, or nothing that runs."""
         largest = 0.0
         try:
@@ -203,17 +203,17 @@ class Bench:
                 right = self.right(case)
                 rms, worst = deviation(self._run(scope, "ModelNew", case, torch.float64), right)
                 if rms > FAULT or worst > FAULT_WORST:
-                    return Finding("witnessed", case.name, rms, self.eager_error(case)[0])
+                    return MutantResult("witnessed", case.name, rms, self.eager_error(case)[0])
                 largest = max(largest, rms)
             for case in self._cases():
                 if not self._finite(scope, "ModelNew", case) and self._finite(self._scope, "Model", case):
                     detail = "not finite in float32, where eager is"
-                    return Finding("witnessed", case.name, math.inf, self.eager_error(case)[0], detail)
+                    return MutantResult("witnessed", case.name, math.inf, self.eager_error(case)[0], detail)
         except Exception as error:  # boundary: a changed text may do anything
-            return Finding("stillborn", detail=f"{type(error).__name__}: {error}"[:200])
-        return Finding("equivalent", deviation=largest)
+            return MutantResult("stillborn", detail=f"{type(error).__name__}: {error}"[:200])
+        return MutantResult("equivalent", deviation=largest)
 
-    def examine_compiled(self, scope: dict[str, Any]) -> Finding:
+    def examine_compiled(self, scope: dict[str, Any]) -> MutantResult:
         """The same for the name space of a candidate with compiled kernels, in float32."""
         multiple, least, worst_multiple, worst_least = COMPILED
         largest = 0.0
@@ -222,9 +222,9 @@ class Bench:
             rms, worst = deviation(self._run(scope, "ModelNew", case, torch.float32), right)
             eager, eager_worst = self.eager_error(case)
             if rms > max(multiple * eager, least) or worst > max(worst_multiple * eager_worst, worst_least):
-                return Finding("witnessed", case.name, rms, eager)
+                return MutantResult("witnessed", case.name, rms, eager)
             largest = max(largest, rms)
-        return Finding("equivalent", deviation=largest)
+        return MutantResult("equivalent", deviation=largest)
 
     def _finite(self, scope: dict[str, Any], name: str, case: Case) -> bool:
         outputs = self._run(scope, name, case, torch.float32)

@@ -30,7 +30,7 @@ class InProcess:
 
     def __init__(self, problem: Problem, protocol: Protocol, device: str):
         self.protocol, self.problem = protocol, problem
-        self.math = protocol.agreement.math
+        self.math = protocol.tolerance.math
         self.precise = True
         self.randomise = True
         self.notes: list[str] = []
@@ -106,6 +106,6 @@ class InProcess:
 
     def judge(self, facts: Facts, outputs: Sequence[torch.Tensor], wide: bool = True) -> Trial:
         """The evaluator's judgement of an answer, with or without what honest arithmetic makes."""
-        agreement = self.protocol.agreement
+        tolerance = self.protocol.tolerance
         honest = facts.honest if wide else None
-        return compare(agreement, facts.variant, outputs, facts.truth, facts.eager, honest)[0]
+        return compare(tolerance, facts.variant, outputs, facts.truth, facts.eager, honest)[0]

@@ -105,14 +105,16 @@ PRINTED = {
         _printed("Baselines", "Baselines as tables.", boards=tuple[Board, ...]), "`baseline show --json`"
     ),
     "doctor": Described(
-        _printed("Doctor", "What works on a machine.", environment=Environment, backends=tuple[certify.Finding, ...]),
+        _printed(
+            "Doctor", "What works on a machine.", environment=Environment, backends=tuple[certify.BackendResult, ...]
+        ),
         "`doctor --json`",
     ),
     "selftest": Described(
         _printed(
             "SelfTest",
             "Every specimen with its verdict, and files that were left behind.",
-            specimens=tuple[self_test.Finding, ...],
+            specimens=tuple[self_test.SpecimenResult, ...],
             left_behind=tuple[str, ...],
         ),
         "`selftest --json`",
@@ -132,7 +134,7 @@ PRINTED = {
         ],
         "`problems list --json`",
     ),
-    "findings": Described(list[verify.Finding], "`problems verify --json`"),
+    "findings": Described(list[verify.ProblemResult], "`problems verify --json`"),
     "imported": Described(_with(Imported, format=(int, ...)), "`problems import --json`"),
     "generated": Described(
         _printed("Generated", "Fresh problems as a suite.", suite=str, folder=str, problems=tuple[str, ...]),

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
+from pydantic_core import to_json
 
 from kernelgauge.errors import UsageError
-from kernelgauge.schema import Record, RuleSetName, digest
+from kernelgauge.schema import KernelPolicyName, Record, digest
+from kernelgauge.schema.earlier import earlier_keys, protocol_as_first_named
 
 PUBLIC_SEED = 42
 """The seed of published KernelBench runs."""
@@ -50,7 +52,7 @@ class Parameters(Record):
     seed: Literal["secret", "public"]
 
 
-class Agreement(Record):
+class Tolerance(Record):
     """When an output counts as right; errors relative to the root mean square of the oracle's output."""
 
     rule: Literal["oracle", "allclose"]
@@ -86,7 +88,7 @@ class Agreement(Record):
         return self.multiple, self.worst_multiple
 
     @model_validator(mode="after")
-    def _has_a_tolerance(self) -> Agreement:
+    def _has_a_tolerance(self) -> Tolerance:
         oracle = (self.multiple, self.floor, self.worst_multiple, self.worst_floor)
         if self.rule == "oracle" and not all(value > 0 for value in oracle):
             raise ValueError("rule 'oracle' needs multiple, floor, worst_multiple and worst_floor above zero")
@@ -101,16 +103,16 @@ class Agreement(Record):
         return self
 
 
-class TimingRules(Record):
+class TimingPlan(Record):
     """How reference and candidate are timed against each other."""
 
     interleaved: bool
     processes: int = Field(ge=1)
     """How many fresh pairs of processes share the samples: where memory happens to lie differs between them."""
-    doubt: float = Field(default=0.0, ge=0)
+    recheck_band: float = Field(default=0.0, ge=0)
     """A ratio nearer to 1 than this, but not within half the resolution, is measured in more processes: the first may
     explain it. So is one of which more than the resolution was charged to one side. 0: never."""
-    processes_in_doubt: int = Field(default=1, ge=1)
+    recheck_processes: int = Field(default=1, ge=1)
     """How many pairs of processes that makes in all."""
     warmups: int = Field(ge=0)
     min_samples: int = Field(ge=2)
@@ -126,7 +128,7 @@ class TimingRules(Record):
     """How a worker times its own calls; see `timing.timers`."""
 
     @model_validator(mode="after")
-    def _ordered(self) -> TimingRules:
+    def _ordered(self) -> TimingPlan:
         if self.min_samples > self.max_samples:
             raise ValueError("min_samples is above max_samples")
         return self
@@ -139,18 +141,18 @@ class Score(Record):
 
 
 class Protocol(Record):
-    """The whole rule set of a judgement."""
+    """All rules of a judgement."""
 
     name: str
     summary: str
     inputs: Inputs
     parameters: Parameters
-    agreement: Agreement
-    timing: TimingRules
+    tolerance: Tolerance
+    timing: TimingPlan
     gpu_timing: dict[str, Any] = Field(default_factory=dict)
     """What of `timing` is otherwise on a GPU."""
     score: Score
-    rules: RuleSetName = "default"
+    kernel_policy: KernelPolicyName = "default"
     """What counts as a kernel; see `checks.rules`."""
     imports: Literal["own", "reference"] = "own"
     """`own`: a candidate's file stands alone; `reference`: what the problem's text imports at its top level is there
@@ -158,7 +160,7 @@ class Protocol(Record):
 
     @model_validator(mode="after")
     def _large_inputs_have_a_tolerance(self) -> Protocol:
-        judged = self.agreement.rule == "oracle" and self.agreement.coarse > 0
+        judged = self.tolerance.rule == "oracle" and self.tolerance.coarse > 0
         if "large" in self.inputs.variants and not judged:
             raise ValueError("variant 'large' needs rule 'oracle' with coarse above zero")
         return self
@@ -168,28 +170,28 @@ class Protocol(Record):
         self.timing_on("cuda")
         return self
 
-    def timing_on(self, device: str) -> TimingRules:
+    def timing_on(self, device: str) -> TimingPlan:
         """The timing rules for this device."""
         if device == "cpu":
             return self.timing
-        return TimingRules.model_validate(self.timing.model_dump() | self.gpu_timing)
+        return TimingPlan.model_validate(self.timing.model_dump() | self.gpu_timing)
 
     def under(
-        self, math: MathMode | None = None, timer: str | None = None, rules: RuleSetName | None = None
+        self, math: MathMode | None = None, timer: str | None = None, kernel_policy: KernelPolicyName | None = None
     ) -> Protocol:
-        """The same protocol under another arithmetic, with another timer, or with other kernels allowed.
+        """The same protocol under another arithmetic, with another timer, or under another kernel policy.
 
         Raises:
             UsageError: it has no tolerance for that arithmetic.
         """
         changed = self.model_dump()
         if math is not None:
-            changed["agreement"]["math"] = math
+            changed["tolerance"]["math"] = math
         if timer is not None:
             changed["timing"]["timer"] = timer
             changed["gpu_timing"]["timer"] = timer
-        if rules is not None:
-            changed["rules"] = rules
+        if kernel_policy is not None:
+            changed["kernel_policy"] = kernel_policy
         try:
             return Protocol.model_validate(changed)
         except ValidationError as error:
@@ -201,33 +203,37 @@ class Protocol(Record):
         A protocol that decides by itself when it has seen enough takes both for the least that it may be allowed: it
         checks no fewer than its own, and its largest number of samples is never lowered.
         """
-        rules = self.model_dump()
+        content = self.model_dump()
         fixed = not self.timing.interleaved
         if trials is not None:
             variants = list(self.inputs.variants)
             kept = trials if fixed else max(trials, len(variants))
-            rules["inputs"]["variants"] = (variants + ["own"] * trials)[:kept]
+            content["inputs"]["variants"] = (variants + ["own"] * trials)[:kept]
         if samples is not None:
             for name, device in (("timing", "cpu"), ("gpu_timing", "cuda")):
                 own = self.timing_on(device)
                 wanted = {"max_samples": samples if fixed else max(samples, own.max_samples)}
                 wanted |= {"min_samples": samples} if fixed else {}
-                rules[name] |= {field: count for field, count in wanted.items() if getattr(own, field) != count}
+                content[name] |= {field: count for field, count in wanted.items() if getattr(own, field) != count}
         try:
-            return Protocol.model_validate(rules)
+            return Protocol.model_validate(content)
         except ValidationError as error:
             raise UsageError(f"protocol {self.name} cannot be used so: {first_complaint(error)}") from error
 
     @property
     def digest(self) -> str:
-        """Of all that decides a figure; `rules` and `imports` decide who gets one, and the rules stand beside it in
-        records and headers."""
-        return digest(self.model_dump_json(exclude={"rules", "imports"}))
+        """Of all that decides a figure; `kernel_policy` and `imports` decide who gets one, and the policy stands
+        beside it in records and headers."""
+        return self._digest(*(set(Protocol.model_fields) - {"kernel_policy", "imports"}))
 
     @property
     def judgement_digest(self) -> str:
         """Of what decides which answers are right: all but timing and score."""
-        return digest(self.model_dump_json(include={"inputs", "parameters", "agreement"}))
+        return self._digest("inputs", "parameters", "tolerance")
+
+    def _digest(self, *fields: str) -> str:
+        """Of these fields under their first names: renaming a rule does not change it."""
+        return digest(to_json(protocol_as_first_named(self.model_dump(include=set(fields)))).decode())
 
 
 def protocols() -> list[str]:
@@ -247,7 +253,7 @@ def load_protocol(name: str) -> Protocol:
     """A shipped protocol by name, or a protocol from a `.toml` file of the user's own.
 
     Raises:
-        UsageError: unknown name, unreadable file, or a rule set that contradicts itself.
+        UsageError: unknown name, unreadable file, or rules that contradict themselves.
     """
     if name.endswith(".toml"):
         path = Path(name)
@@ -262,9 +268,14 @@ def load_protocol(name: str) -> Protocol:
     else:
         raise UsageError(f"unknown protocol {name!r}; there are {', '.join(protocols())}, or give a .toml file")
     try:
-        found = Protocol.model_validate(tomllib.loads(text))
+        content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"protocol {name} is malformed: {error}") from error
+    if renamed := earlier_keys(content):
+        named = ", ".join(f"{old} is {new} now" for old, new in renamed)
+        raise UsageError(f"protocol {name} has keys from before they were renamed: {named}")
+    try:
+        found = Protocol.model_validate(content)
     except ValidationError as error:
         raise UsageError(f"protocol {name} is malformed: {first_complaint(error)}") from error
     if found.name != name and found.name in protocols() and found != load_protocol(found.name):

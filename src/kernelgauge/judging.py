@@ -16,7 +16,7 @@ from kernelgauge.hardware import environment
 from kernelgauge.problems import loader
 from kernelgauge.problems.catalogue import suite_named
 from kernelgauge.problems.loader import load_problem, sizes_within
-from kernelgauge.schema import RULE_SETS, Problem, Record, Sizes, suite_of
+from kernelgauge.schema import KERNEL_POLICIES, Problem, Record, Sizes, suite_of
 
 PRECISIONS = ("fp32", "fp16", "bf16")
 
@@ -39,7 +39,7 @@ class Judging(Record):
     num_perf_trials: int | None = Field(default=None, ge=2)
     """Timed calls; None: the protocol's."""
     measure_performance: bool = True
-    rules: str | None = None
+    kernel_policy: str | None = None
     """What counts as a kernel; None: what the protocol says."""
     gpu_memory_gb: float | None = Field(default=None, gt=0)
     """The cap on the GPU's memory, see `config.Limits`."""
@@ -48,7 +48,7 @@ class Judging(Record):
         """The protocol under these options. Raises UsageError if they contradict each other."""
         check_cap(self.gpu_memory_gb, self.device)
         math = arithmetic_of(self.math, self.precision)
-        protocol = protocol_under(self.protocol, self.device, math, self.timing_method, self.rules)
+        protocol = protocol_under(self.protocol, self.device, math, self.timing_method, self.kernel_policy)
         return protocol.counting(self.num_correct_trials, self.num_perf_trials)
 
     def problem(self, name: str | Path) -> Problem:
@@ -57,20 +57,20 @@ class Judging(Record):
 
 
 def protocol_under(
-    protocol: str | Protocol, device: str, math: MathMode | None, timer: str | None, rules: str | None
+    protocol: str | Protocol, device: str, math: MathMode | None, timer: str | None, kernel_policy: str | None
 ) -> Protocol:
-    """A protocol under another arithmetic, with another timer, or with other rules about kernels; None: its own.
+    """A protocol under another arithmetic, with another timer, or with another kernel policy; None: its own.
 
     Raises UsageError for unknown names, and for a timer that does not fit device or protocol.
     """
     found = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
-    if rules is not None and rules not in RULE_SETS:
-        raise UsageError(f"there are no rules {rules!r}: there are {', '.join(RULE_SETS)}")
+    if kernel_policy is not None and kernel_policy not in KERNEL_POLICIES:
+        raise UsageError(f"there is no kernel policy {kernel_policy!r}: there are {', '.join(KERNEL_POLICIES)}")
     if timer is not None:
         from kernelgauge.timing.timers import check_timer
 
         check_timer(timer, device, found)
-    return found.under(math, timer, rules) if math or timer or rules else found  # type: ignore[arg-type]
+    return found.under(math, timer, kernel_policy) if math or timer or kernel_policy else found  # type: ignore[arg-type]
 
 
 def check_cap(gpu_memory_gb: float | None, device: str) -> None:

@@ -115,7 +115,7 @@ needs_nvcc = pytest.mark.skipif(cuda_home() is None, reason="nvcc is neither on 
 
 def judged(session: Session, source: str, backend: str | None = None) -> Evaluation:
     problem = Problem(key="scaled", name="scaled", source=SCALED)
-    return session.evaluate(problem, source, backend=backend, timed=False, rules="any")
+    return session.evaluate(problem, source, backend=backend, timed=False, kernel_policy="any")
 
 
 @pytest.mark.parametrize(("name", "device"), PAIRS)
@@ -127,8 +127,8 @@ def test_example_passes_the_strict_protocol(session: Session, name: str, device:
     problem = Problem(key=f"example of {name}", name="example", source=reference)
     record = session.evaluate(problem, candidate, backend=name, device=device, timed=False)
     assert record.passed, record.reason
-    assert record.route == "seed", "an example constructs its parameters in the reference's order"
-    assert record.counts, f"the example's problem accepts a trivial answer: {record.trivial}"
+    assert record.weight_sync == "seed", "an example constructs its parameters in the reference's order"
+    assert record.scored, f"the example's problem accepts a trivial answer: {record.trivial_answers}"
     assert len(record.trials) == len(load_protocol("strict").inputs.variants)
 
 

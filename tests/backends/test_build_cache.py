@@ -19,7 +19,7 @@ from kernelgauge.backends.cpp import CppBackend
 from kernelgauge.backends.extension import extension_key
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.errors import MachineError
-from kernelgauge.evaluation.correctness.screening import Admissions
+from kernelgauge.evaluation.correctness.screening import Screening
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.resources.bound import Bounds
 from kernelgauge.evaluation.resources.memory_fit import MemoryFit
@@ -270,7 +270,7 @@ def test_second_build_starts_no_process(session: Session, monkeypatch: pytest.Mo
     cache = session.settings.cache
     zygote = Zygote(session.settings)
     bounds = Bounds(zygote, cache)
-    builds, admissions = BuildCache(cache / "builds"), Admissions(zygote, cache / "admissions")
+    builds, admissions = BuildCache(cache / "builds"), Screening(zygote, cache / "admissions")
     supervisor = Supervisor(zygote, builds, admissions, bounds, MemoryFit(bounds, None))
     found = supervisor.build(named(40, 50), "cpu")
     assert (found.folder, found.made, found.log) == (first.folder, False, "")

@@ -188,7 +188,7 @@ def test_files_of_other_benchmarks_are_shown_without_what_their_page_does_not_ne
         "candidates": "/x/cuda_candidates",
         **{"problems": ["1/23"], "sizes": "full", "protocol": "strict", "jobs": 16},
         "phases": {
-            "standin": phase | {"rows": []},
+            "naive": phase | {"rows": []},
             "cold": phase | {"kernels_per_hour": 630.0, "gpu_busy": None, "rows": [judged]},
         },
     }

@@ -48,16 +48,16 @@ def measure(answers: Path, quick: Path, work: Path, *more: str) -> subprocess.Co
 
 
 def test_both_evaluators_judge_the_same_candidates(answers: Path, quick: Path, tmp_path: Path) -> None:
-    done = measure(answers, quick, tmp_path, "--phases", "standin,standin_built,cold,warm")
+    done = measure(answers, quick, tmp_path, "--phases", "naive,naive_built,cold,warm")
     assert done.returncode == 0, done.stderr
     content = json.loads((tmp_path / "out.json").read_text())
     assert sorted(content["problems"]) == ["1/19", "1/23"]
     phases = content["phases"]
-    assert list(phases) == ["standin", "standin_built", "cold", "warm"]
+    assert list(phases) == ["naive", "naive_built", "cold", "warm"]
     for name, phase in phases.items():
         assert phase["finished"] and phase["kernels"] == 2, (name, phase)
         assert 0 < phase["kernels_per_hour"] < 3600 * 100
-    for name in ("standin", "standin_built"):
+    for name in ("naive", "naive_built"):
         rows = {row["problem"]: row for row in phases[name]["rows"]}
         assert rows["1/23"]["correct"] and rows["1/23"]["agreed"] == 5 and rows["1/23"]["mean_ms"] > 0
         assert not rows["1/19"]["correct"] and "differ" in rows["1/19"]["error"] and rows["1/19"]["mean_ms"] is None
@@ -74,22 +74,22 @@ def test_both_evaluators_judge_the_same_candidates(answers: Path, quick: Path, t
         text=True,
         check=True,
     ).stdout
-    assert f"| {phases['standin']['kernels_per_hour']} | 1.0 |" in shown
-    ratio = phases["cold"]["kernels_per_hour"] / phases["standin"]["kernels_per_hour"]
+    assert f"| {phases['naive']['kernels_per_hour']} | 1.0 |" in shown
+    ratio = phases["cold"]["kernels_per_hour"] / phases["naive"]["kernels_per_hour"]
     assert f"| {ratio:.1f} |" in shown
     assert any(line.startswith("| 1/19 | wrong |") and "wrong_value" in line for line in shown.splitlines())
 
-    other = measure(answers, quick, tmp_path, "--phases", "standin", "--only", "1")
+    other = measure(answers, quick, tmp_path, "--phases", "naive", "--only", "1")
     assert other.returncode != 0 and "another problems" in other.stderr
 
 
 def test_a_measurement_out_of_time_goes_on(answers: Path, quick: Path, tmp_path: Path) -> None:
-    short = measure(answers, quick, tmp_path, "--phases", "standin", "--limit-seconds", "0.1")
+    short = measure(answers, quick, tmp_path, "--phases", "naive", "--limit-seconds", "0.1")
     assert "0 kernels (out of time)" in short.stdout, short.stderr
-    assert "2 kernels (all)" in measure(answers, quick, tmp_path, "--phases", "standin").stdout
+    assert "2 kernels (all)" in measure(answers, quick, tmp_path, "--phases", "naive").stdout
     content = json.loads((tmp_path / "out.json").read_text())
-    assert content["phases"]["standin"]["wall_seconds"] > sum(
-        row["wall_seconds"] for row in content["phases"]["standin"]["rows"]
+    assert content["phases"]["naive"]["wall_seconds"] > sum(
+        row["wall_seconds"] for row in content["phases"]["naive"]["rows"]
     )
     assert len(content["commands"]) == 2
 

@@ -14,8 +14,7 @@ from kernelgauge.checks.numerics import Distance, allowance, closeness, distance
 from kernelgauge.checks.probes import BLIND, Probes
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import MachineError, ReferenceTooLarge
-from kernelgauge.evaluation.correctness import screening
-from kernelgauge.evaluation.correctness.screening import PRECISIONS, Weighing
+from kernelgauge.evaluation.correctness.screening import PRECISIONS, ScreeningTrials
 from kernelgauge.evaluation.correctness.trials import Facts, acceptance, prepare
 from kernelgauge.evaluation.correctness.verdicts import compare
 from kernelgauge.evaluation.sides.reference import Reference
@@ -32,8 +31,8 @@ def distance(outputs: list[torch.Tensor], expected: list[torch.Tensor]) -> Dista
     return found
 
 
-STRICT = load_protocol("strict").agreement
-PUBLISHED = load_protocol("v0.1").agreement
+STRICT = load_protocol("strict").tolerance
+PUBLISHED = load_protocol("v0.1").tolerance
 
 
 def test_distance_is_relative_to_the_scale_of_the_output() -> None:
@@ -294,23 +293,25 @@ def test_luck_does_not_let_an_answer_without_the_work_count(session: Session) ->
         session.evaluate(Problem(key="gated", name="gated", source=GATED + f"# {number}\n"), zeros, timed=False)
         for number in range(6)
     ]
-    assert not any(record.passed and record.counts for record in records)
-    assert {"zeros"} <= {kind for record in records for kind in record.trivial} or not any(r.passed for r in records)
+    assert not any(record.passed and record.scored for record in records)
+    assert {"zeros"} <= {kind for record in records for kind in record.trivial_answers} or not any(
+        r.passed for r in records
+    )
 
 
 def test_what_low_precision_passes_under_large_inputs_alone_is_no_luck(session: Session) -> None:
-    rules = load_protocol("strict")
-    with Reference(session._zygote, problem(), rules, "cpu") as reference:
+    protocol = load_protocol("strict")
+    with Reference(session._zygote, problem(), protocol, "cpu") as reference:
         facts = prepare(reference, "large")
         assert facts.variant == "large"
         assert acceptance(reference, facts)(reference.imitate("tf32")[0])
-        weighing = Weighing(reference, PRECISIONS, thorough=True)
-        weighing.all_trials()
-    assert not weighing.shortcuts().lucky
+        screening = ScreeningTrials(reference, PRECISIONS, thorough=True)
+        screening.all_trials()
+    assert not screening.shortcuts().lucky
 
 
-def _seen(weighing: Weighing, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The trials that a weighing of its own goes through, as they are drawn."""
+def _seen(screening: ScreeningTrials, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The trials that a screening of its own goes through, as they are drawn."""
     drawn: list[str] = []
 
     def noted(reference: Reference, variant: str) -> Facts:
@@ -319,20 +320,23 @@ def _seen(weighing: Weighing, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     with monkeypatch.context() as patch:
         patch.setattr(screening, "prepare", noted)
-        weighing.all_trials()
+        screening.all_trials()
     return drawn
 
 
 def test_admission_ends_once_nothing_is_left_to_refuse(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    rules = load_protocol("strict")
+    protocol = load_protocol("strict")
     zero = Problem(key="zero", name="zero", source=problem().source.replace("return torch.relu(", "return 0 * ("))
     for asked, answers in ((problem(), set()), (zero, {"zeros", "constant", "replay"})):
-        with Reference(session._zygote, asked, rules, "cpu") as reference:
-            weighing, thorough = Weighing(reference, PRECISIONS), Weighing(reference, PRECISIONS, thorough=True)
-            drawn, all_drawn = _seen(weighing, monkeypatch), _seen(thorough, monkeypatch)
-        assert weighing.trivial() == thorough.trivial() == answers
-        assert weighing.settled == (not answers) and not thorough.settled
-        assert sorted(all_drawn[: len(rules.inputs.variants)]) == sorted(rules.inputs.variants)
+        with Reference(session._zygote, asked, protocol, "cpu") as reference:
+            screening, thorough = (
+                ScreeningTrials(reference, PRECISIONS),
+                ScreeningTrials(reference, PRECISIONS, thorough=True),
+            )
+            drawn, all_drawn = _seen(screening, monkeypatch), _seen(thorough, monkeypatch)
+        assert screening.trivial_answers() == thorough.trivial_answers() == answers
+        assert screening.settled == (not answers) and not thorough.settled
+        assert sorted(all_drawn[: len(protocol.inputs.variants)]) == sorted(protocol.inputs.variants)
         assert drawn == (all_drawn if answers else ["own", "own"])
 
 
@@ -340,12 +344,12 @@ def test_a_wrong_candidate_is_left_once_its_problem_is_known_to_say_something(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
-    see = Weighing.see
-    monkeypatch.setattr(Weighing, "see", lambda self, facts: (seen.append(facts.variant), see(self, facts)))
+    see = ScreeningTrials.see
+    monkeypatch.setattr(ScreeningTrials, "see", lambda self, facts: (seen.append(facts.variant), see(self, facts)))
     own = Problem(key="once", name="once", source=problem().source + "# once\n")
     wrong = own.source.replace("class Model(", "class ModelNew(").replace("torch.relu(", "torch.tanh(")
     record = session.evaluate(own, wrong, timed=False)
-    assert (record.outcome, record.trivial) == ("wrong_value", ())
+    assert (record.outcome, record.trivial_answers) == ("wrong_value", ())
     variants = load_protocol("strict").inputs.variants
     second = [place for place, variant in enumerate(variants) if variant == "own"][1]
     assert seen == list(variants[: second + 1]), "with a second draw of its own inputs all is refused"
@@ -366,7 +370,7 @@ def test_what_is_right_on_all_timed_inputs_without_reading_them_does_not_count(s
     source = problem().source.replace("return torch.relu(", "return (x < 0) * torch.relu(")
     shut = Problem(key="shut", name="shut", source=source)
     record = session.evaluate(shut, source.replace("class Model(", "class ModelNew("), timed=False)
-    assert record.passed and not record.counts and "zeros" in record.trivial
+    assert record.passed and not record.scored and "zeros" in record.trivial_answers
     zeros = source.replace("class Model(", "class ModelNew(").replace("(x < 0) *", "0 *")
     assert session.evaluate(shut, zeros, timed=False).outcome == "wrong_value", "the other inputs do tell"
 
@@ -401,22 +405,22 @@ def test_an_always_zero_problem_does_not_count(session: Session) -> None:
     candidate = source.replace("class Model(", "class ModelNew(")
     record = session.evaluate(weak, candidate, device="cpu", timed=False)
     assert record.passed
-    assert "zeros" in record.trivial
-    assert not record.counts
+    assert "zeros" in record.trivial_answers
+    assert not record.scored
     failed = session.evaluate(weak, "not code", device="cpu", timed=False)
-    assert not failed.counts
-    assert failed.trivial == record.trivial
+    assert not failed.scored
+    assert failed.trivial_answers == record.trivial_answers
 
 
 def test_relu_is_repaired_by_strict_and_weak_under_the_published_protocol(session: Session) -> None:
     relu = load_problem("1/19", sizes="small")
     identity = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x.clone()\n"
     strict = session.evaluate(relu, identity, device="cpu", timed=False)
-    assert (strict.outcome, strict.counts) == ("wrong_value", True)
+    assert (strict.outcome, strict.scored) == ("wrong_value", True)
     published = session.evaluate(relu, identity, device="cpu", protocol="v0.1", timed=False)
     assert published.passed
-    assert published.trivial == ("input 0",)
-    assert published.counts
+    assert published.trivial_answers == ("input 0",)
+    assert published.scored
 
 
 def _model() -> nn.Module:
@@ -456,17 +460,17 @@ def test_a_wrong_answer_is_not_given_other_draws(session: Session, monkeypatch: 
     source = GATED.replace(
         "torch.relu(self.gate) *", "(self.gate < -9) *"
     )  # admission finds it weak: so do not ask it
-    monkeypatch.setattr(session.supervisor.screen._admissions, "known", lambda *_: ())
+    monkeypatch.setattr(session.supervisor.screen._screening, "known", lambda *_: ())
     wrong = source.replace("class Model(", "class ModelNew(").replace("* self", "+ 7 * self")
     record = session.evaluate(Problem(key="final", name="final", source=source), wrong, timed=False)
-    assert record.outcome == "wrong_value" and record.trivial == ()
+    assert record.outcome == "wrong_value" and record.trivial_answers == ()
     assert len(calls) == 2, "one for each way to equal parameters"
     zeros = session.evaluate(
         Problem(key="final", name="final", source=source),
         source.replace("class Model(", "class ModelNew("),
         timed=False,
     )
-    assert zeros.passed and not zeros.counts and "zeros" in zeros.trivial
+    assert zeros.passed and not zeros.scored and "zeros" in zeros.trivial_answers
     assert len(calls) == 5
 
 

@@ -13,7 +13,7 @@ from kernelgauge.checks.differences import _MOST_ELEMENTS, difference
 from kernelgauge.config import load_protocol
 from kernelgauge.schema import Difference, Trial
 
-STRICT, PUBLISHED = load_protocol("strict").agreement, load_protocol("v0.1").agreement
+STRICT, PUBLISHED = load_protocol("strict").tolerance, load_protocol("v0.1").tolerance
 ALLOWED = 1e-5
 
 

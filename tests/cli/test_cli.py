@@ -316,9 +316,9 @@ def test_an_unreadable_folder_is_one_sentence(files: Path, arguments: str, word:
     ("arguments", "code", "outcome", "word"),
     [
         (f"1/19 relu.py --protocol quick.toml {SMALL}", 0, "passed", ""),
-        (f"1/19 wrong.py --no-time {SMALL}", 1, "wrong_value", "trial"),
+        (f"1/19 wrong.py --no-timing {SMALL}", 1, "wrong_value", "trial"),
         (f"1/19 unnamed.py {SMALL}", 1, "load_failed", "ModelNew"),
-        ("ref.py good.py --no-time --device cpu", 0, "passed", ""),
+        ("ref.py good.py --no-timing --device cpu", 0, "passed", ""),
     ],
 )
 def test_eval_prints_one_object(files: Path, arguments: str, code: int, outcome: str, word: str) -> None:
@@ -330,14 +330,14 @@ def test_eval_prints_one_object(files: Path, arguments: str, code: int, outcome:
     assert verdict["outcome"] == outcome
     assert word in verdict["reason"]
     assert (verdict["reason"] == "") == (code == 0)
-    timed = code == 0 and "--no-time" not in arguments
+    timed = code == 0 and "--no-timing" not in arguments
     assert all((verdict[name] is not None) == timed for name in ("speedup", "speedup_interval", "candidate_ms"))
     assert (verdict["backend"], verdict["device"]) == ("torch", "cpu")
     assert verdict["sizes"] == ("small" if "small" in arguments else "full")
 
 
 def test_a_candidate_comes_from_a_pipe(files: Path) -> None:
-    done = kernelgauge(files, f"eval 1/19 - --no-time {SMALL}", stdin=RELU.encode())
+    done = kernelgauge(files, f"eval 1/19 - --no-timing {SMALL}", stdin=RELU.encode())
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("passed")
     assert "1/19 relu, sizes small" in done.stdout

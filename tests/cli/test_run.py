@@ -345,12 +345,12 @@ def _note(session: Session, seen: list[str]) -> None:
 
 
 def test_an_error_of_one_task_does_not_stop_the_others(session: Session, quick: str) -> None:
-    rules = load_protocol(quick)
+    protocol = load_protocol(quick)
     good = next(s.source for s in specimens() if s.name == "same_operations")
 
     def start(device: str) -> object:
         candidate = Candidate(problem="specimens", source=good, backend="torch")
-        return session.job(problem(), candidate, rules, device)
+        return session.job(problem(), candidate, protocol, device)
 
     def fail(_: str) -> object:
         raise UsageError("no such problem")
@@ -363,7 +363,7 @@ def test_an_error_of_one_task_does_not_stop_the_others(session: Session, quick: 
 
 
 class SilentBut:
-    """A contestant with one answer; what it does not answer has to be weighed."""
+    """A contestant with one answer; what it does not answer has to be screened."""
 
     name = "silent"
 
@@ -382,12 +382,13 @@ class SilentBut:
 def test_a_full_disk_ends_a_run_in_which_problems_wait_to_be_weighed(
     session: Session, tmp_path: Path, quick: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The record comes while its device is held for timing, which is what the weighing waits for."""
-    rules = load_protocol(quick)
+    """The record comes while its device is held for timing, which is what the screening waits for."""
+    protocol = load_protocol(quick)
     silent = SilentBut(KEYS[0])
     header = RunHeader(
-        kernelgauge="0", contestant=silent.name, problems=KEYS[:4], sizes="small", device="cpu", protocol=rules.name,
-        protocol_digest=rules.digest, math=rules.agreement.math, rules=rules.rules,
+        kernelgauge="0", contestant=silent.name, problems=KEYS[:4], sizes="small", device="cpu",
+        protocol=protocol.name, protocol_digest=protocol.digest, math=protocol.tolerance.math,
+        kernel_policy=protocol.kernel_policy,
     )  # fmt: skip
 
     def full(*_: object) -> None:
@@ -396,6 +397,6 @@ def test_a_full_disk_ends_a_run_in_which_problems_wait_to_be_weighed(
     with Run.create_or_resume(tmp_path / "run", header) as run:
         monkeypatch.setattr(run, "append", full)
         with pytest.raises(StoreError, match="no space"):
-            judge_all(session, silent, run, KEYS[:4], protocol=rules)
+            judge_all(session, silent, run, KEYS[:4], protocol=protocol)
     honest = next(s.source for s in specimens() if s.name == "same_operations")
     assert session.evaluate(problem(), honest, timed=False).passed, "the session is as good as before"

@@ -12,13 +12,13 @@ from kernelgauge.checks.numerics import Distance
 from kernelgauge.config import load_protocol
 from kernelgauge.evaluation.correctness.timed_outputs import Inputs, agree
 from kernelgauge.evaluation.failures import Failure
-from kernelgauge.evaluation.measurement.batch import MOST_CALLS, Streak, Uneven, Verified, affordable
+from kernelgauge.evaluation.measurement.batch import MOST_CALLS, Batch, Uneven, Verified, affordable
 from kernelgauge.evaluation.measurement.deck import Deck
 from kernelgauge.evaluation.measurement.measure import Measurement
 from kernelgauge.evaluation.measurement.samples import Sample, Samples
 from kernelgauge.evaluation.pair import Sides
 from kernelgauge.evaluation.progress import Account
-from kernelgauge.evaluation.sides.prefork import Spares
+from kernelgauge.evaluation.sides.prefork import PreforkPool
 from kernelgauge.schema import Candidate, Outcome, Problem
 from kernelgauge.session.session import Session
 
@@ -73,22 +73,22 @@ WRITES_TOO = SHIFTED.replace("        noise =", "        total = x.sum()\n      
 
 
 @contextlib.contextmanager
-def streak(session: Session, source: str, text: str = PROBLEM) -> Iterator[Streak]:
+def batch(session: Session, source: str, text: str = PROBLEM) -> Iterator[Batch]:
     problem = Problem(key="own", name="own", source=text)
     candidate = Candidate(problem="own", source=source, backend="torch")
     job = session.job(problem, candidate, load_protocol("strict"), "cpu")
     zygote = session.supervisor.zygote
-    with Sides(zygote, Spares(zygote)).opened(job, None, "seed", Account()) as (reference, side):
+    with Sides(zygote, PreforkPool(zygote)).opened(job, None, "seed", Account()) as (reference, side):
         reference.draw("own")
         with reference.blamed(reference.side):
             reference.answer()
         side.stage(reference.arguments, reference.master, reference.call_seed, stop=True)
         side.call()
         side.process.freeze()
-        yield Streak(reference, side, affordable(reference, CALLS), Deck(VARIANTS).deal)
+        yield Batch(reference, side, affordable(reference, CALLS), Deck(VARIANTS).deal)
 
 
-def verified(made: Streak) -> Verified:
+def verified(made: Batch) -> Verified:
     def check(variant: str, outputs: list[torch.Tensor], due: list[torch.Tensor], where: str) -> None:
         agree(made.reference, Inputs(variant, [Distance(1e-7, 1e-6)] * 2), outputs, due, where)
 
@@ -104,7 +104,7 @@ def test_each_call_computes_on_inputs_and_seed_of_its_own(session: Session) -> N
         seen.append([output.clone() for output in outputs])
         kinds.append(variant)
 
-    with streak(session, SLEEPS) as made:
+    with batch(session, SLEEPS) as made:
         own, taken = made.take(note)
         assert made.calls == len(seen) == CALLS
         assert taken >= CALLS * SLEEP * 1e9 > own, "each of its calls slept"
@@ -116,35 +116,35 @@ def test_each_call_computes_on_inputs_and_seed_of_its_own(session: Session) -> N
 
 @pytest.mark.parametrize(("source", "due"), [(SKIPS, Outcome.WRONG_VALUE), (OTHER_SHAPE, Outcome.WRONG_SHAPE)])
 def test_what_is_wrong_only_in_a_row_is_refused(session: Session, source: str, due: Outcome) -> None:
-    with streak(session, source) as made, pytest.raises(Failure) as refused:
+    with batch(session, source) as made, pytest.raises(Failure) as refused:
         made.take(verified(made))
     assert refused.value.outcome is due
 
 
 def test_inputs_changed_only_in_a_row_are_refused(session: Session) -> None:
-    with streak(session, IN_PLACE, SHIFTED) as made, pytest.raises(Failure) as refused:
+    with batch(session, IN_PLACE, SHIFTED) as made, pytest.raises(Failure) as refused:
         made.take(verified(made))
     assert (refused.value.outcome, refused.value.rule) == (Outcome.REJECTED, "input_mutated")
 
 
 def test_where_the_reference_changes_its_inputs_a_candidate_may(session: Session) -> None:
-    with streak(session, IN_PLACE, WRITES_TOO) as made:
+    with batch(session, IN_PLACE, WRITES_TOO) as made:
         made.take(verified(made))
 
 
 def test_a_problem_whose_numbers_change_from_draw_to_draw_has_no_row(session: Session) -> None:
     changing = PROBLEM.replace("3.0]", "float(torch.rand(()))]")
-    with pytest.raises(Uneven), streak(session, changing.replace("Model(", "ModelNew(", 1), text=changing):
+    with pytest.raises(Uneven), batch(session, changing.replace("Model(", "ModelNew(", 1), text=changing):
         pass
 
 
 def test_an_honest_row_agrees(session: Session) -> None:
-    with streak(session, SAME) as made:
+    with batch(session, SAME) as made:
         made.take(verified(made))
 
 
 def test_a_row_has_no_more_calls_than_fit_a_message(session: Session) -> None:
-    with streak(session, SAME) as made:
+    with batch(session, SAME) as made:
         assert affordable(made.reference, 1000) == MOST_CALLS
 
 
@@ -156,12 +156,12 @@ def claimed(candidate_us: int, gap_us: int = 400) -> Samples:
     return Samples(claims=True, reference=reference, candidate=candidate, ends=[len(gaps)])
 
 
-def test_a_claim_that_is_short_of_a_streak_is_made_up_for() -> None:
+def test_a_claim_that_is_short_of_a_batch_is_made_up_for() -> None:
     forged = claimed(420)
     assert forged.milliseconds()[1] == pytest.approx([0.42] * 24), "a single message does not show that"
     forged.hold_against(8, 500_000, 500_000)
     assert forged.milliseconds()[1] == pytest.approx([0.5] * 24)
-    assert forged.withheld_ns == pytest.approx(80_000)
+    assert forged.underreported_ns == pytest.approx(80_000)
 
 
 @pytest.mark.parametrize("per_call_us", [100, 415, 450])
@@ -169,7 +169,7 @@ def test_an_honest_claim_is_left_as_it_is(per_call_us: int) -> None:
     """Calls in a row take less than one by itself, or a little more."""
     honest = claimed(420)
     honest.hold_against(8, per_call_us * 1000 * 500 / 420, per_call_us * 1000)
-    assert honest.withheld_ns == 0 and honest.streak == 8
+    assert honest.underreported_ns == 0 and honest.batch_calls == 8
     assert honest.milliseconds()[1] == pytest.approx([0.42] * 24)
     assert honest.ratio(RULES, final=True).low > 1
 
@@ -182,32 +182,32 @@ def test_a_win_that_no_row_confirms_is_none(claim_us: int) -> None:
     forged.hold_against(8, 450_000, 450_000)
     ratio = forged.ratio(RULES, final=True)
     assert ratio.low <= 1 < ratio.estimate
-    assert forged.streak_ratio() == pytest.approx(1)
+    assert forged.batched_ratio() == pytest.approx(1)
 
 
 def test_rows_of_several_rounds_share_the_word() -> None:
     samples = claimed(250)
     for other in (240_000, 260_000):
         samples.hold_against(8, 500_000, other)
-    assert samples.streak_ratio() == pytest.approx(2, rel=0.01)
+    assert samples.batched_ratio() == pytest.approx(2, rel=0.01)
 
 
 @pytest.mark.parametrize(
-    ("claim_us", "row_us", "calls", "unnoticed_us"),
+    ("claim_us", "row_us", "calls", "clock_uncertainty_us"),
     [(3062, 3246, 2, 111), (5169, 5399, 3, 165), (5565, 5803, 2, 245), (157, 202, 8, 286), (157, 202, 29, 286)],
     ids=["3/50", "2/47", "2/51", "1/88", "1/88 in a longer row"],
 )
 def test_honest_rows_that_were_charged_on_an_h200_no_longer_are(
-    claim_us: int, row_us: int, calls: int, unnoticed_us: int
+    claim_us: int, row_us: int, calls: int, clock_uncertainty_us: int
 ) -> None:
     """Of what TorchInductor had written, in results/h200/runs.tar.xz."""
-    honest = claimed(claim_us, gap_us=4 * unnoticed_us)
-    assert honest.unnoticed_ns() == pytest.approx(1000 * unnoticed_us, rel=0.2)
+    honest = claimed(claim_us, gap_us=4 * clock_uncertainty_us)
+    assert honest.clock_uncertainty_ns() == pytest.approx(1000 * clock_uncertainty_us, rel=0.2)
     assert honest.short_of(calls, row_us * 1000) == 0
 
 
 class Rows:
-    """Stands in for a `Streak`: rows of both sides as they are told."""
+    """Stands in for a `Batch`: batches of both sides as they are told."""
 
     calls, idle_ns, reference = 8, 400_000, None
 
@@ -231,6 +231,6 @@ def test_one_row_confirms_nothing(rows: list[tuple[int, int]], due: tuple[int, i
     measurement = Measurement(RULES, "cpu")
     measurement._samples = claimed(260)
     told = Rows(rows)
-    shortest = measurement._shortest_in_a_row(told)  # type: ignore[arg-type]
+    shortest = measurement._shortest_batches(told)  # type: ignore[arg-type]
     assert shortest == (due[0] * 1000, due[1] * 1000)
     assert len(told.rows) == left

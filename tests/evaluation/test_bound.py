@@ -158,7 +158,7 @@ def test_what_was_subtracted_is_put_back_before_anyone_is_refused() -> None:
     floor = floor_ms(certain, H100)
     assert faster_than_memory(certain, H100, timed(floor * 0.5)) is not None
     assert faster_than_memory(certain, H100, timed(floor * 0.5, overhead_ms=floor * 0.5)) is None
-    claimed = timed(floor * 0.5, overhead_ms=floor * 0.5).model_copy(update={"unnoticed_ms": floor * 0.1})
+    claimed = timed(floor * 0.5, overhead_ms=floor * 0.5).model_copy(update={"clock_uncertainty_ms": floor * 0.1})
     assert faster_than_memory(certain, H100, claimed) is not None, "from the worker's own time nothing is subtracted"
 
 

@@ -9,7 +9,7 @@ import torch
 
 from kernelgauge.config import Limits, MathMode, load_protocol
 from kernelgauge.schema import Candidate, Evaluation, Outcome, Problem
-from kernelgauge.selftest.self_test import LIMITS, Finding, selftest
+from kernelgauge.selftest.self_test import LIMITS, SpecimenResult, selftest
 from kernelgauge.selftest.specimens import problem as specimen_problem
 from kernelgauge.selftest.specimens import specimens
 from kernelgauge.session.session import Session
@@ -65,8 +65,8 @@ def judged(session: Session, source: str, text: str = RELU, timed: bool = False)
 def under(session: Session, math: MathMode, source: str, text: str = GEMM) -> Evaluation:
     """One evaluation without timing under the strict protocol in another arithmetic."""
     candidate = Candidate(problem="own", source=source, backend="torch")
-    rules = load_protocol("strict").under(math=math)
-    job = session.job(Problem(key="own", name="own", source=text), candidate, rules, "cuda")
+    protocol = load_protocol("strict").under(math=math)
+    job = session.job(Problem(key="own", name="own", source=text), candidate, protocol, "cuda")
     return session.supervisor.judge(job, session.supervisor.prepare(job), timed=False)
 
 
@@ -76,7 +76,7 @@ def test_a_copy_is_right_and_neither_faster_nor_slower(gpu_session: Session) -> 
     timing = record.timing
     assert timing is not None and record.standing == "tie", timing
     assert timing.timer == "cuda_event"
-    assert timing.excess_ms < 0.05 * timing.reference_ms, "one call in thirty may have been disturbed"
+    assert timing.unreported_ms < 0.05 * timing.reference_ms, "one call in thirty may have been disturbed"
     assert timing.device_reference_ms is not None and timing.device_reference_ms <= timing.reference_ms * 1.2
     assert timing.gpu is not None and timing.gpu.sm_mhz[1] > 0
     assert "network" in record.isolation
@@ -106,7 +106,7 @@ def test_a_time_talked_down_is_made_up_for(gpu_session: Session, name: str) -> N
     assert record.outcome is Outcome.PASSED, record.reason
     timing = record.timing
     assert timing is not None
-    assert timing.excess_ms + timing.late_work_ms + timing.withheld_ms > 0.3 * timing.reference_ms
+    assert timing.unreported_ms + timing.post_call_ms + timing.underreported_ms > 0.3 * timing.reference_ms
     assert record.standing != "faster", timing
 
 
@@ -115,7 +115,7 @@ def test_a_time_shaved_a_little_is_no_win(gpu_session: Session) -> None:
     record = judged(gpu_session, SPECIMENS["shaved_events"].source, timed=True)
     assert record.outcome is Outcome.PASSED, record.reason
     assert record.timing is not None and record.standing != "faster", record.timing
-    assert record.timing.streak_speedup == pytest.approx(1, abs=0.1)
+    assert record.timing.batched_speedup == pytest.approx(1, abs=0.1)
 
 
 def test_an_honest_win_on_a_short_call_is_left_as_it_is(gpu_session: Session) -> None:
@@ -125,8 +125,8 @@ def test_an_honest_win_on_a_short_call_is_left_as_it_is(gpu_session: Session) ->
     record = judged(gpu_session, once, twice, timed=True)
     assert record.outcome is Outcome.PASSED, record.reason
     timing = record.timing
-    assert timing is not None and record.standing == "faster" and timing.streak >= 2, timing
-    assert timing.withheld_ms == 0, timing
+    assert timing is not None and record.standing == "faster" and timing.batch_calls >= 2, timing
+    assert timing.underreported_ms == 0, timing
 
 
 @pytest.mark.parametrize("math", ["ieee", "tf32", "fp16", "bf16"])
@@ -165,8 +165,8 @@ def test_each_timer_of_the_published_procedure(gpu_session: Session, name: str) 
 
 def test_a_graph_is_replayed_on_both_sides_on_fresh_inputs(gpu_session: Session) -> None:
     candidate = Candidate(problem="own", source=identical(RELU), backend="torch")
-    rules = load_protocol("strict").under(timer="cuda_graph")
-    job = gpu_session.job(Problem(key="own", name="own", source=RELU), candidate, rules, "cuda")
+    protocol = load_protocol("strict").under(timer="cuda_graph")
+    job = gpu_session.job(Problem(key="own", name="own", source=RELU), candidate, protocol, "cuda")
     record = gpu_session.supervisor.judge(job, gpu_session.supervisor.prepare(job))
     assert record.outcome is Outcome.PASSED, record.reason
     assert record.timing is not None and record.timing.timer == "cuda_graph" and record.standing == "tie"
@@ -184,7 +184,7 @@ def test_a_missing_barrier_shows(gpu_session: Session) -> None:
 
 
 @pytest.fixture(scope="module")
-def findings(gpu_session: Session) -> dict[str, Finding]:
+def findings(gpu_session: Session) -> dict[str, SpecimenResult]:
     """All specimens in one run: an honest one after a fault shows that it cost one worker and nothing else."""
     with Session(limits=LIMITS) as session:
         found = selftest(session, list(SPECIMENS.values()), "cuda")
@@ -193,7 +193,7 @@ def findings(gpu_session: Session) -> dict[str, Finding]:
 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", SPECIMENS)
-def test_each_specimen_gets_its_verdict_on_a_gpu_too(findings: dict[str, Finding], name: str) -> None:
+def test_each_specimen_gets_its_verdict_on_a_gpu_too(findings: dict[str, SpecimenResult], name: str) -> None:
     finding = findings[name]
     if finding.verdict == "skipped":
         pytest.skip(finding.why)
@@ -248,5 +248,5 @@ def test_cpp_that_calls_aten_is_a_candidate_on_a_gpu(gpu_session: Session) -> No
     problem = specimen_problem("linear_norm_relu", "cuda")
     record = gpu_session.evaluate(problem, source, device="cuda", timed=False)
     assert record.passed and record.backend == "cpp", record.reason
-    refused = gpu_session.evaluate(problem, source, device="cuda", timed=False, rules="kernel-required")
+    refused = gpu_session.evaluate(problem, source, device="cuda", timed=False, kernel_policy="kernel-required")
     assert (refused.outcome, refused.rule) == (Outcome.REJECTED, "no_own_kernel"), refused.reason

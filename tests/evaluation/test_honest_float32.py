@@ -22,7 +22,7 @@ from kernelgauge.selftest.specimens import problem
 from kernelgauge.session.session import Session
 from kernelgauge.worker.rounding_noise import RoundingNoise
 
-STRICT = load_protocol("strict").agreement
+STRICT = load_protocol("strict").tolerance
 DRAWS = {
     "uniform": lambda *shape: torch.rand(*shape),
     "normal": lambda *shape: torch.randn(*shape),
@@ -235,11 +235,11 @@ def test_records_without_the_field_still_load() -> None:
 
 
 def test_narrow_modes_keep_their_own_bound(session: Session) -> None:
-    rules = load_protocol("strict").under(math="tf32")
+    protocol = load_protocol("strict").under(math="tf32")
     made = Problem(key="narrow", name="narrow", source=problem("mean_loss").source)
-    with Reference(session._zygote, made, rules, "cpu") as reference:
+    with Reference(session._zygote, made, protocol, "cpu") as reference:
         facts = prepare(reference, "own")
         trial = compare(
-            rules.agreement, "own", [facts.answer[0] * (1 + 5e-5)], facts.truth, facts.eager, facts.honest
+            protocol.tolerance, "own", [facts.answer[0] * (1 + 5e-5)], facts.truth, facts.eager, facts.honest
         )
         assert not trial[0].agreed and reference.honest.asked == 0

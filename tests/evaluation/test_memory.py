@@ -96,9 +96,9 @@ def test_recorded_facts_agree_with_what_the_examiner_finds(small: Session) -> No
 
 
 def test_what_cannot_fit_is_refused_with_figures_and_a_size_that_fits(small: Session) -> None:
-    rules = load_protocol("strict")
+    protocol = load_protocol("strict")
     with pytest.raises(ReferenceTooLarge) as refused:
-        small.memory.check(load_problem("1/23"), rules, "cuda", small.environment)
+        small.memory.check(load_problem("1/23"), protocol, "cuda", small.environment)
     message = str(refused.value)
     assert "1/23 softmax at sizes full does not fit" in message
     assert "24 GB (--gpu-memory)" in message and "--sizes medium" in message
@@ -116,8 +116,8 @@ def test_what_cannot_fit_is_refused_with_figures_and_a_size_that_fits(small: Ses
     (own,) = re.findall(r"of these, (\d+\.\d) GB are the evaluator's own", message)
     assert float(own) == pytest.approx(refused.value.needed_gb - 2 * parts["the reference"], abs=0.2)
     assert "a GPU with more memory" in message and "v0.1, which keeps no float64 oracle, takes at least 6" in message
-    small.memory.check(load_problem("1/23", sizes="medium"), rules, "cuda", small.environment)
-    small.memory.check(load_problem("1/23"), rules, "cpu", small.environment)
+    small.memory.check(load_problem("1/23", sizes="medium"), protocol, "cuda", small.environment)
+    small.memory.check(load_problem("1/23"), protocol, "cpu", small.environment)
 
 
 def test_the_published_rules_need_less_than_a_float64_oracle(small: Session) -> None:

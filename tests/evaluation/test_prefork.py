@@ -12,7 +12,7 @@ import pytest
 from waiting import comes_true
 
 from kernelgauge.config import Settings
-from kernelgauge.evaluation.sides.prefork import Spares, kind_of, started
+from kernelgauge.evaluation.sides.prefork import PreforkPool, kind_of, started
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote
 
@@ -26,9 +26,9 @@ def zygote(tmp_path: Path) -> Iterator[Zygote]:
     zygote.close()
 
 
-def kept(zygote: Zygote, process: WorkerProcess) -> Spares:
-    """One spare, as `renew` keeps it on a GPU."""
-    ahead = Spares(zygote)
+def kept(zygote: Zygote, process: WorkerProcess) -> PreforkPool:
+    """One preforked process, as `renew` keeps it on a GPU."""
+    ahead = PreforkPool(zygote)
     future: Future[WorkerProcess] = Future()
     future.set_result(process)
     ahead._kept["cpu"].append((WORKER, future))
@@ -36,33 +36,33 @@ def kept(zygote: Zygote, process: WorkerProcess) -> Spares:
 
 
 def test_a_spare_is_taken_once_and_only_by_its_own_kind(zygote: Zygote) -> None:
-    spare = started(zygote, WORKER)
-    ahead = kept(zygote, spare)
+    preforked = started(zygote, WORKER)
+    ahead = kept(zygote, preforked)
     with ahead.take(kind_of("worker", "cpu")) as other:
-        assert other is not spare
+        assert other is not preforked
     with ahead.take(WORKER) as first, ahead.take(WORKER) as second:
-        assert first is spare
-        assert second is not spare and second.alive()
+        assert first is preforked
+        assert second is not preforked and second.alive()
 
 
 def test_a_spare_that_has_died_is_replaced(zygote: Zygote) -> None:
-    spare = started(zygote, WORKER)
-    os.kill(spare.pid, signal.SIGKILL)
-    assert comes_true(lambda: not spare.alive())
-    with kept(zygote, spare).take(WORKER) as process:
-        assert process is not spare and process.alive()
-    assert not spare.scratch.exists()
+    preforked = started(zygote, WORKER)
+    os.kill(preforked.pid, signal.SIGKILL)
+    assert comes_true(lambda: not preforked.alive())
+    with kept(zygote, preforked).take(WORKER) as process:
+        assert process is not preforked and process.alive()
+    assert not preforked.scratch.exists()
 
 
 def test_what_is_not_needed_ends_and_leaves_nothing(zygote: Zygote) -> None:
-    spare = started(zygote, WORKER)
-    ahead = kept(zygote, spare)
+    preforked = started(zygote, WORKER)
+    ahead = kept(zygote, preforked)
     ahead.close()
-    assert not spare.alive() and not spare.scratch.exists()
+    assert not preforked.alive() and not preforked.scratch.exists()
 
 
 def test_on_a_cpu_nothing_is_started_ahead(zygote: Zygote) -> None:
-    ahead = Spares(zygote)
+    ahead = PreforkPool(zygote)
     with ahead.take(WORKER):
         ahead.renew("cpu")
     assert not ahead._kept["cpu"] and not ahead._taken
@@ -70,7 +70,7 @@ def test_on_a_cpu_nothing_is_started_ahead(zygote: Zygote) -> None:
 
 @pytest.mark.gpu
 def test_on_a_gpu_the_next_evaluation_finds_its_processes_started(zygote: Zygote) -> None:
-    ahead = Spares(zygote)
+    ahead = PreforkPool(zygote)
     worker, oracle = kind_of("worker", "cuda:0"), kind_of("oracle", "cuda:0", sealed=False)
     used = [ahead.take(kind) for kind in (worker, worker, oracle)]
     ahead.renew("cuda:0")

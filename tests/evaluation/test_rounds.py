@@ -38,13 +38,13 @@ SLOW = PROBLEM.replace("class Model(", "class ModelNew(").replace(
 )
 
 
-def rules(doubt: float) -> Protocol:
+def rules(recheck_band: float) -> Protocol:
     """Rules under which one pair of processes is enough where there is no doubt."""
     strict = load_protocol("strict")
     changed = {
         "processes": 1,
-        "processes_in_doubt": 3,
-        "doubt": doubt,
+        "recheck_processes": 3,
+        "recheck_band": recheck_band,
         "min_samples": 6,
         "max_samples": 12,
         "budget_seconds": 20.0,
@@ -53,16 +53,16 @@ def rules(doubt: float) -> Protocol:
 
 
 @pytest.mark.parametrize(
-    ("doubt", "rounds"),
+    ("recheck_band", "rounds"),
     [
         pytest.param(100.0, 3, id="a difference that may be the processes'"),
         pytest.param(0.05, 1, id="a difference beyond doubt"),
     ],
 )
-def test_processes(session: Session, tmp_path: Path, doubt: float, rounds: int) -> None:
+def test_processes(session: Session, tmp_path: Path, recheck_band: float, rounds: int) -> None:
     problem = tmp_path / "tanh.py"
     problem.write_text(PROBLEM)
-    record = session.evaluate(problem, SLOW, protocol=rules(doubt))
+    record = session.evaluate(problem, SLOW, protocol=rules(recheck_band))
     assert record.outcome is Outcome.PASSED, record.reason
     assert record.timing is not None
     assert len(record.timing.rounds) == rounds
@@ -112,7 +112,7 @@ def test_time_that_was_up_in_any_of_them_is_not_forgotten(simulated: Simulated, 
 
 
 def test_each_of_several_has_its_share_of_samples_and_so_has_who_is_asked_again(simulated: Simulated) -> None:
-    result = simulated([0.5] * 5, {"processes": 3, "processes_in_doubt": 5, "max_samples": 60})
+    result = simulated([0.5] * 5, {"processes": 3, "recheck_processes": 5, "max_samples": 60})
     assert result.rounds == (20,) * 5
 
 
@@ -123,5 +123,5 @@ def test_quiet_processes_need_no_more_than_their_part_of_the_fewest_samples(simu
 
 def test_what_strict_does_on_a_gpu() -> None:
     timing = load_protocol("strict").timing_on("cuda")
-    assert timing.doubt > 2 * timing.resolution
-    assert timing.processes_in_doubt > timing.processes
+    assert timing.recheck_band > 2 * timing.resolution
+    assert timing.recheck_processes > timing.processes

@@ -20,7 +20,7 @@ from kernelgauge.config import load_protocol
 from kernelgauge.errors import StoreError
 from kernelgauge.report.figures.scores import score
 from kernelgauge.report.terminal import render
-from kernelgauge.schema import RULE_SETS, Executed, Finding, Outcome, Ran
+from kernelgauge.schema import KERNEL_POLICIES, Executed, ExecutedWork, Finding, Outcome
 from kernelgauge.selftest.specimens import problem, specimens
 from kernelgauge.session.session import Session
 from kernelgauge.store.run import Run
@@ -45,8 +45,8 @@ def lead(rule: Any, **changes: Any) -> Lead:
 def seen(owns: bool | None = True, graphs: int = 0, share: float | None = None, **changes: Any) -> Seen:
     own = (Executed(name="mine", calls=1, time_us=5.0),) if owns else ()
     others = (Executed(name="aten::mm", calls=1, time_us=5.0),)
-    ran = Ran(own=own, others=others, own_share=share, compiled_graphs=graphs)
-    return Seen(ran=ran, owns=owns, works=("aten::mm",), **changes)
+    executed = ExecutedWork(own=own, others=others, own_share=share, compiled_graphs=graphs)
+    return Seen(executed=executed, owns=owns, works=("aten::mm",), **changes)
 
 
 IN_FORWARD = {"reached": {PLACE: "forward"}}
@@ -126,38 +126,38 @@ def test_only_what_a_run_can_settle_costs_one() -> None:
 
 def test_protocols_name_their_rules_beside_their_digest() -> None:
     strict = load_protocol("strict")
-    assert (strict.rules, load_protocol("v0.1").rules) == ("default", "any")
-    assert {strict.under(rules=name).digest for name in RULE_SETS} == {strict.digest}
-    assert tuple(SETS) == RULE_SETS
+    assert (strict.kernel_policy, load_protocol("v0.1").kernel_policy) == ("default", "any")
+    assert {strict.under(kernel_policy=name).digest for name in KERNEL_POLICIES} == {strict.digest}
+    assert tuple(SETS) == KERNEL_POLICIES
 
 
 def test_records_refuse_findings_that_contradict_them() -> None:
     finding = Finding(rule="torch_compile", severity="refuse", line=1, column=1, reason="names torch.compile")
-    refused = make_evaluation(outcome="rejected", rule="torch_compile", rules="default", findings=(finding,))
+    refused = make_evaluation(outcome="rejected", rule="torch_compile", kernel_policy="default", findings=(finding,))
     assert refused.summary()["findings"][0]["line"] == 1
     with pytest.raises(ValueError, match="rejected for"):
-        make_evaluation(rules="default", findings=(finding,))
+        make_evaluation(kernel_policy="default", findings=(finding,))
     with pytest.raises(ValueError, match="nothing to find"):
-        make_evaluation(rules="any", findings=(finding.model_copy(update={"severity": "review"}),))
+        make_evaluation(kernel_policy="any", findings=(finding.model_copy(update={"severity": "review"}),))
     with pytest.raises(ValueError, match="evidence"):
         Finding(rule="torch_compile", severity="refuse", reason="seen")
 
 
 def test_a_run_is_of_one_rule_set(tmp_path: Path) -> None:
-    with Run.create_or_resume(tmp_path / "run", make_header(rules="default")):
+    with Run.create_or_resume(tmp_path / "run", make_header(kernel_policy="default")):
         pass
-    with pytest.raises(StoreError, match="rules"):
-        Run.create_or_resume(tmp_path / "run", make_header(rules="kernel-required"))
+    with pytest.raises(StoreError, match="kernel_policy"):
+        Run.create_or_resume(tmp_path / "run", make_header(kernel_policy="kernel-required"))
 
 
 def test_reports_show_refusals_beside_fast_p() -> None:
     review = Finding(rule="torch_fallback", severity="review", line=3, column=1, reason="swallows")
     found = score(
         [
-            make_evaluation("1/1", rules="default"),
-            make_evaluation("1/2", outcome="rejected", rule="torch_fallback", rules="default"),
-            make_evaluation("1/3", outcome="rejected", rule="output_reused", rules="default"),
-            make_evaluation("2/1", rules="default", findings=(review,)),
+            make_evaluation("1/1", kernel_policy="default"),
+            make_evaluation("1/2", outcome="rejected", rule="torch_fallback", kernel_policy="default"),
+            make_evaluation("1/3", outcome="rejected", rule="output_reused", kernel_policy="default"),
+            make_evaluation("2/1", kernel_policy="default", findings=(review,)),
         ]
     )
     refused = found.overall.refused
@@ -172,8 +172,8 @@ def test_reports_show_refusals_beside_fast_p() -> None:
     assert (
         "refused" in printed and "rules 1 (25.0 %): torch_fallback 1 (25.0 %)" in printed and "to review" in printed
     )
-    mixed = score([make_evaluation("1/1", rules="default"), make_evaluation("1/2", rules="any")])
-    assert any("mix rules" in warning for warning in mixed.warnings)
+    mixed = score([make_evaluation("1/1", kernel_policy="default"), make_evaluation("1/2", kernel_policy="any")])
+    assert any("mix kernel_policy" in warning for warning in mixed.warnings)
 
 
 def as_text(found: Any) -> str:
@@ -187,11 +187,11 @@ def test_the_verdict_depends_on_the_rules(session: Session) -> None:
     """The same text: right, refused where an own kernel must run, and not even looked at where any way is right."""
     source = SOURCES["no_own_kernel"]
     due = {"default": (Outcome.PASSED, None), "kernel-required": (Outcome.REJECTED, "no_own_kernel")}
-    for name in RULE_SETS:
-        record = session.evaluate(problem(), source, timed=False, rules=name)
+    for name in KERNEL_POLICIES:
+        record = session.evaluate(problem(), source, timed=False, kernel_policy=name)
         assert (record.outcome, record.rule) == due.get(name, (Outcome.PASSED, None)), record.reason
-        assert record.rules == name
-        assert (record.ran is not None) == (name == "kernel-required")
+        assert record.kernel_policy == name
+        assert (record.executed is not None) == (name == "kernel-required")
 
 
 def test_what_is_refused_by_its_text_is_never_built_or_run(session: Session) -> None:
@@ -207,14 +207,14 @@ def test_an_unused_fallback_is_left_for_review(session: Session) -> None:
     (finding,) = record.findings
     assert (finding.rule, finding.severity) == ("torch_fallback", "review")
     assert "did not run" in finding.evidence and finding.excerpt.startswith("except RuntimeError")
-    assert record.ran is not None and [each.name for each in record.ran.own] == ["norm_relu"]
-    assert "aten::addmm" in [each.name for each in record.ran.others]
+    assert record.executed is not None and [each.name for each in record.executed.own] == ["norm_relu"]
+    assert "aten::addmm" in [each.name for each in record.executed.others]
 
 
 def test_a_wrong_answer_is_wrong_before_it_is_against_the_rules(session: Session) -> None:
     source = SOURCES["no_own_kernel"].replace("torch.relu(", "torch.tanh(")
-    record = session.evaluate(problem(), source, timed=False, rules="kernel-required")
-    assert record.outcome is Outcome.WRONG_VALUE and record.ran is None
+    record = session.evaluate(problem(), source, timed=False, kernel_policy="kernel-required")
+    assert record.outcome is Outcome.WRONG_VALUE and record.executed is None
 
 
 def test_a_candidate_that_fails_only_when_watched_is_not_let_off(session: Session) -> None:
@@ -222,7 +222,7 @@ def test_a_candidate_that_fails_only_when_watched_is_not_let_off(session: Sessio
     source = source.replace(
         "        return torch.relu(", "        assert not sys.getprofile()\n        return torch.relu("
     )
-    record = session.evaluate(problem(), source, timed=False, rules="kernel-required")
+    record = session.evaluate(problem(), source, timed=False, kernel_policy="kernel-required")
     assert record.outcome is Outcome.RUNTIME_ERROR, record.reason
     assert record.reason.startswith("observe")
 
@@ -235,9 +235,9 @@ def test_a_custom_operator_counts_by_what_it_runs(session: Session) -> None:
         "def own_relu(x: torch.Tensor) -> torch.Tensor:\n    return torch.relu(x)\n\n\nclass ModelNew",
     )
     source = source.replace("return torch.relu(self", "return own_relu(self")
-    record = session.evaluate(problem(), source, timed=False, rules="kernel-required")
+    record = session.evaluate(problem(), source, timed=False, kernel_policy="kernel-required")
     assert (record.outcome, record.rule) == (Outcome.REJECTED, "no_own_kernel"), record.reason
-    assert record.ran is not None and "aten::relu" in [each.name for each in record.ran.others]
+    assert record.executed is not None and "aten::relu" in [each.name for each in record.executed.others]
 
 
 def test_machine_code_that_nobody_sees_called_is_left_for_review(session: Session) -> None:
@@ -250,7 +250,7 @@ def test_machine_code_that_nobody_sees_called_is_left_for_review(session: Sessio
     source = source.replace("return torch.relu(self", "y = (self").replace(
         ".t())))", ".t())))\n        relu(y.numpy().reshape(-1), y.numpy().reshape(-1))\n        return y"
     )
-    record = session.evaluate(problem(), source, timed=False, rules="kernel-required")
+    record = session.evaluate(problem(), source, timed=False, kernel_policy="kernel-required")
     assert record.outcome is Outcome.PASSED, record.reason
     assert [(each.rule, each.severity) for each in record.findings] == [("no_own_kernel", "review")]
 
@@ -259,16 +259,16 @@ def test_the_command_line(tmp_path: Path, session: Session) -> None:
     reference, candidate = tmp_path / "reference.py", tmp_path / "candidate.py"
     reference.write_text(problem().source)
     candidate.write_text(SOURCES["no_own_kernel"])
-    command = ["eval", str(reference), str(candidate), "--device", "cpu", "--no-time"]
-    done = CliRunner().invoke(app, [*command, "--rules", "kernel-required", "--json"])
+    command = ["eval", str(reference), str(candidate), "--device", "cpu", "--no-timing"]
+    done = CliRunner().invoke(app, [*command, "--kernel-policy", "kernel-required", "--json"])
     assert done.exit_code == 1, done.output
     row = json.loads(done.output)
-    assert (row["rules"], row["rule"], row["outcome"]) == ("kernel-required", "no_own_kernel", "rejected")
-    assert row["findings"][0]["severity"] == "refuse" and row["ran"]["own"] == []
-    shown = CliRunner().invoke(app, [*command, "--rules", "kernel-required"])
+    assert (row["kernel_policy"], row["rule"], row["outcome"]) == ("kernel-required", "no_own_kernel", "rejected")
+    assert row["findings"][0]["severity"] == "refuse" and row["executed"]["own"] == []
+    shown = CliRunner().invoke(app, [*command, "--kernel-policy", "kernel-required"])
     assert "no_own_kernel" in shown.output and "aten::addmm" in shown.output
-    assert CliRunner().invoke(app, [*command, "--rules", "any"]).exit_code == 0
-    assert CliRunner().invoke(app, [*command, "--rules", "no-such-rules"]).exit_code == 2
+    assert CliRunner().invoke(app, [*command, "--kernel-policy", "any"]).exit_code == 0
+    assert CliRunner().invoke(app, [*command, "--kernel-policy", "no-such-policy"]).exit_code == 2
 
 
 def test_reeval_keeps_the_rules_of_the_run_unless_told(tmp_path: Path, session: Session) -> None:
@@ -276,12 +276,21 @@ def test_reeval_keeps_the_rules_of_the_run_unless_told(tmp_path: Path, session: 
     answers.mkdir()
     (answers / "1_19.py").write_text(RELU)
     common = ["--device", "cpu", "--sizes", "small"]
-    run = ["run", "--contestant", f"folder:{answers}", "--out", str(out), "--rules", "kernel-required", *common]
+    run = [
+        "run",
+        "--contestant",
+        f"folder:{answers}",
+        "--out",
+        str(out),
+        "--kernel-policy",
+        "kernel-required",
+        *common,
+    ]
     assert CliRunner().invoke(app, run).exit_code == 0
-    assert Run.read(out).header.rules == "kernel-required"
+    assert Run.read(out).header.kernel_policy == "kernel-required"
     assert [record.rule for record in Run.read(out).latest()] == ["no_own_kernel"]
-    other = CliRunner().invoke(app, ["reeval", str(out), "--rules", "any"])
-    assert other.exit_code == 2 or "rules" in str(other.exception)
-    again = ["reeval", str(out), "--rules", "any", "--out", str(tmp_path / "any")]
+    other = CliRunner().invoke(app, ["reeval", str(out), "--kernel-policy", "any"])
+    assert other.exit_code == 2 or "kernel_policy" in str(other.exception)
+    again = ["reeval", str(out), "--kernel-policy", "any", "--out", str(tmp_path / "any")]
     assert CliRunner().invoke(app, again).exit_code == 0
     assert [record.outcome for record in Run.read(tmp_path / "any").latest()] == [Outcome.PASSED]

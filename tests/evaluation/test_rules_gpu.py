@@ -169,9 +169,9 @@ def gpu_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
             yield session
 
 
-def judged(session: Session, source: str, rules: str = "kernel-required") -> Evaluation:
+def judged(session: Session, source: str, kernel_policy: str = "kernel-required") -> Evaluation:
     problem = Problem(key="own", name="own", source=REFERENCE)
-    return session.evaluate(problem, source, device="cuda", timed=False, rules=rules)
+    return session.evaluate(problem, source, device="cuda", timed=False, kernel_policy=kernel_policy)
 
 
 @pytest.mark.parametrize("source", [RAW, TRITON, INLINE, GRAPH], ids=["raw", "triton", "inline", "graph"])
@@ -179,24 +179,24 @@ def test_an_own_kernel_is_known_for_what_it_is(gpu_session: Session, source: str
     record = judged(gpu_session, source)
     assert record.outcome is Outcome.PASSED, record.reason
     assert record.findings == ()
-    assert record.ran is not None and record.ran.own_share is not None
-    assert [each.name.partition("<")[0] for each in record.ran.own] == ["gated"]
-    assert any("softmax" in each.name for each in record.ran.others)
-    assert 0.05 < record.ran.own_share < 0.95
+    assert record.executed is not None and record.executed.own_share is not None
+    assert [each.name.partition("<")[0] for each in record.executed.own] == ["gated"]
+    assert any("softmax" in each.name for each in record.executed.others)
+    assert 0.05 < record.executed.own_share < 0.95
 
 
 @pytest.mark.parametrize("source", [PLAIN, DECOY], ids=["plain", "decoy"])
 def test_libraries_alone_are_refused_where_an_own_kernel_must_run(gpu_session: Session, source: str) -> None:
     record = judged(gpu_session, source)
     assert (record.outcome, record.rule) == (Outcome.REJECTED, "no_own_kernel"), record.reason
-    assert record.ran is not None and record.ran.own == () and len(record.ran.others) >= 2
+    assert record.executed is not None and record.executed.own == () and len(record.executed.others) >= 2
     assert judged(gpu_session, source, "default").outcome is Outcome.PASSED
 
 
 def test_a_kernel_for_show_is_left_for_review(gpu_session: Session) -> None:
     record = judged(gpu_session, FOR_SHOW)
     assert record.outcome is Outcome.PASSED, record.reason
-    assert record.ran is not None and record.ran.own_share is not None and record.ran.own_share < 0.05
+    assert record.executed is not None and record.executed.own_share is not None and record.executed.own_share < 0.05
     assert [(each.rule, each.severity) for each in record.findings] == [("no_own_kernel", "review")]
 
 

@@ -12,7 +12,7 @@ from kernelgauge.config import load_protocol
 from kernelgauge.errors import UsageError
 from kernelgauge.evaluation.measurement.samples import Sample, Samples
 from kernelgauge.hardware.cores import keeping_off, launch_core
-from kernelgauge.timing.stopping import in_doubt
+from kernelgauge.timing.stopping import needs_recheck
 from kernelgauge.timing.timers import HostTime, timer_named, timer_names
 
 GPU_RULES = load_protocol("strict").timing_on("cuda")
@@ -39,7 +39,7 @@ def pairs(reference: list[Sample], candidate: list[Sample]) -> Samples:
 
 def test_an_honest_claim_is_taken_as_it_is() -> None:
     samples = pairs(taken(2e6), taken(1e6, seed=1))
-    assert set(samples.excess_ns(samples.candidate)) == {0}
+    assert set(samples.unreported_ns(samples.candidate)) == {0}
     ratio = samples.ratio(GPU_RULES, final=True)
     assert ratio.estimate == pytest.approx(2, rel=0.01)
     assert ratio.low > 1.9
@@ -48,17 +48,17 @@ def test_an_honest_claim_is_taken_as_it_is() -> None:
 
 def test_a_time_that_only_the_parent_saw_is_added_to_every_call() -> None:
     samples = pairs(taken(1e6), taken(10_000, really_ns=1e6, seed=1))
-    assert statistics.fmean(samples.excess_ns(samples.candidate)) == pytest.approx(0.99e6, rel=0.02)
+    assert statistics.fmean(samples.unreported_ns(samples.candidate)) == pytest.approx(0.99e6, rel=0.02)
     assert samples.ratio(GPU_RULES, final=True).estimate == pytest.approx(1, rel=0.02)
 
 
 def test_what_goes_unnoticed_is_said_and_is_less_than_a_quarter_of_a_message() -> None:
     hidden_ns = 60_000
     samples = pairs(taken(1e6), taken(1e6 - hidden_ns, really_ns=1e6, seed=1))
-    assert set(samples.excess_ns(samples.candidate)) == {0}
-    assert hidden_ns < samples.unnoticed_ns() < 0.3 * MESSAGE_NS
+    assert set(samples.unreported_ns(samples.candidate)) == {0}
+    assert hidden_ns < samples.clock_uncertainty_ns() < 0.3 * MESSAGE_NS
     more = pairs(taken(1e6), taken(1e6 - 150_000, really_ns=1e6, seed=1))
-    assert statistics.fmean(more.excess_ns(more.candidate)) == pytest.approx(150_000, rel=0.1)
+    assert statistics.fmean(more.unreported_ns(more.candidate)) == pytest.approx(150_000, rel=0.1)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.45, 0.5, 0.9])
@@ -67,7 +67,7 @@ def test_a_lie_in_some_of_the_calls_is_charged_to_those(share: float) -> None:
     draw = random.Random(3)
     candidate = [s if draw.random() > share else Sample(s.computed_ns, s.copy_ns, 200) for s in taken(2e6, seed=1)]
     samples = pairs(taken(2e6), candidate)
-    assert samples.unnoticed_ns() < 0.3 * MESSAGE_NS
+    assert samples.clock_uncertainty_ns() < 0.3 * MESSAGE_NS
     assert samples.ratio(GPU_RULES, final=True).estimate == pytest.approx(1, rel=0.02)
 
 
@@ -110,7 +110,9 @@ def test_a_machine_that_delays_one_side_alone_is_asked_again() -> None:
     first = pairs(taken(10.8e6), delayed)
     ratio = first.ratio(GPU_RULES, final=True)
     assert ratio.high < 0.98, "one round would call it slower"
-    assert first.charged_share() == pytest.approx(0.1, abs=0.05) and in_doubt(ratio, GPU_RULES, first.charged_share())
+    assert first.charged_share() == pytest.approx(0.1, abs=0.05) and needs_recheck(
+        ratio, GPU_RULES, first.charged_share()
+    )
     quiet = [taken(10.8e6, seed=seed, count=12) for seed in range(2, 6)]
     reference, candidate = [*first.reference, *quiet[0], *quiet[1]], [*delayed, *quiet[2], *quiet[3]]
     again = Samples(claims=True, reference=reference, candidate=candidate, ends=[60, 72, 84]).ratio(GPU_RULES, True)
@@ -136,12 +138,12 @@ def test_work_while_a_call_is_staged_is_added_to_that_call() -> None:
         return [replace(sample, staged_ns=round(draw.gauss(300_000, 5_000) + more_ns)) for sample in samples]
 
     reference = staged(taken(5e6), 0, seed=2)
-    rules = load_protocol("strict").timing_on("cpu")
+    plan = load_protocol("strict").timing_on("cpu")
     honest = Samples(reference=reference, candidate=staged(taken(5e6, seed=1), 0, seed=3), ends=[len(reference)])
-    assert honest.ratio(rules, final=True).estimate == pytest.approx(1, rel=0.02)
+    assert honest.ratio(plan, final=True).estimate == pytest.approx(1, rel=0.02)
     early = Samples(reference=reference, candidate=staged(taken(1e6, seed=1), 4e6, seed=3), ends=[len(reference)])
-    assert statistics.fmean(early.late_work_ns(early.candidate)) == pytest.approx(4e6, rel=0.02)
-    assert early.ratio(rules, final=True).estimate == pytest.approx(1, rel=0.02)
+    assert statistics.fmean(early.post_call_ns(early.candidate)) == pytest.approx(4e6, rel=0.02)
+    assert early.ratio(plan, final=True).estimate == pytest.approx(1, rel=0.02)
 
 
 def test_a_device_left_at_work_is_noticed_and_charged() -> None:
@@ -200,23 +202,23 @@ def test_a_dropped_pair_takes_its_block_with_it() -> None:
 
 
 def test_rules_of_a_gpu_are_those_of_a_cpu_but_for_what_is_said() -> None:
-    rules = load_protocol("strict")
-    cpu, gpu = rules.timing_on("cpu"), rules.timing_on("cuda")
-    assert cpu == rules.timing
+    protocol = load_protocol("strict")
+    cpu, gpu = protocol.timing_on("cpu"), protocol.timing_on("cuda")
+    assert cpu == protocol.timing
     assert (cpu.timer, gpu.timer) == ("host_time", "cuda_event")
     assert gpu.confidence == cpu.confidence and gpu.fresh_inputs
 
 
 def test_another_arithmetic_is_another_protocol_with_tolerances_of_its_own() -> None:
-    rules = load_protocol("strict")
-    half = rules.under(math="fp16")
-    assert half.agreement.math == "fp16" and half.digest != rules.digest
-    assert half.judgement_digest != rules.judgement_digest
-    assert rules.under(timer="cuda_graph").judgement_digest == rules.judgement_digest
-    assert half.agreement.multiples[0] < rules.agreement.multiples[0]
+    protocol = load_protocol("strict")
+    half = protocol.under(math="fp16")
+    assert half.tolerance.math == "fp16" and half.digest != protocol.digest
+    assert half.judgement_digest != protocol.judgement_digest
+    assert protocol.under(timer="cuda_graph").judgement_digest == protocol.judgement_digest
+    assert half.tolerance.multiples[0] < protocol.tolerance.multiples[0]
     with pytest.raises(UsageError, match="narrow_multiple"):
-        agreement = rules.agreement.model_copy(update={"narrow_multiple": 0.0})
-        rules.model_copy(update={"agreement": agreement}).under(math="bf16")
+        tolerance = protocol.tolerance.model_copy(update={"narrow_multiple": 0.0})
+        protocol.model_copy(update={"tolerance": tolerance}).under(math="bf16")
 
 
 def test_timers_are_found_by_name_and_say_where_they_work() -> None:

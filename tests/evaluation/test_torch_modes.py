@@ -50,9 +50,9 @@ def test_a_candidate_is_compiled_for_one_setting() -> None:
 def test_a_dropout_draws_what_eager_draws_and_is_compiled_once(session: Session) -> None:
     problem = load_problem("2/66", sizes="small")
     candidate = TorchModes(MODES, "ieee", session.settings.threads).complete(problem, 1, "cpu")
-    record = session.evaluate(problem, candidate.source, backend="torch", timed=False, rules="any")
+    record = session.evaluate(problem, candidate.source, backend="torch", timed=False, kernel_policy="any")
     assert record.passed, record.reason
-    assert record.route == "seed"
+    assert record.weight_sync == "seed"
     folder = session.supervisor.build(candidate, "cpu").folder
     assert folder is not None and list((folder / "inductor").rglob("*.so"))
     assert not (folder / "inductor" / "triton").exists()
@@ -73,7 +73,9 @@ def compile_ahead():
 
     assert get_num_workers() == len(os.sched_getaffinity(0)), get_num_workers()
 """
-    record = session.evaluate(load_problem("1/19", sizes="small"), source, backend="torch", timed=False, rules="any")
+    record = session.evaluate(
+        load_problem("1/19", sizes="small"), source, backend="torch", timed=False, kernel_policy="any"
+    )
     assert record.passed, record.reason
 
 
@@ -84,7 +86,7 @@ def test_a_mode_that_is_wrong_is_data(session: Session) -> None:
     other = problem.model_copy(update={"source": problem.source.replace(signature, different)})
     assert other.source != problem.source
     candidate = TorchModes(MODES, "ieee", session.settings.threads).complete(other, 1, "cpu")
-    record = session.evaluate(other, candidate.source, backend="torch", timed=False, rules="any")
+    record = session.evaluate(other, candidate.source, backend="torch", timed=False, kernel_policy="any")
     assert record.outcome is Outcome.WRONG_VALUE
     found = baseline(record.model_copy(update={"sample": 1}))
     assert (found.mode, found.outcome, found.measured) == ("compile", Outcome.WRONG_VALUE, None)
@@ -179,7 +181,7 @@ def test_every_mode_passes_on_a_gpu(mode: str, key: str) -> None:
     with Session(limits=Limits(build_seconds=1800, call_seconds=300)) as session:
         contestant = TorchModes(MODES, "ieee", session.settings.threads)
         candidate = contestant.complete(problem, MODES.index(mode), "cuda")  # type: ignore[arg-type]
-        record = session.evaluate(problem, candidate.source, backend="torch", device="cuda", rules="any")
+        record = session.evaluate(problem, candidate.source, backend="torch", device="cuda", kernel_policy="any")
         assert record.passed, f"{record.reason}\n{record.log}"
 
 
@@ -190,5 +192,5 @@ def test_without_the_copy_a_cuda_graph_returns_the_same_memory(session: Session)
     candidate = TorchModes(MODES, "ieee", session.settings.threads).complete(problem, 2, "cuda")
     bare = re.sub(r"return torch\.utils\._pytree.*", "return self.compiled(*arguments)", candidate.source)
     assert bare != candidate.source
-    record = session.evaluate(problem, bare, backend="torch", device="cuda", timed=False, rules="any")
+    record = session.evaluate(problem, bare, backend="torch", device="cuda", timed=False, kernel_policy="any")
     assert (record.outcome, record.rule) == (Outcome.REJECTED, "output_reused"), record.reason

@@ -125,7 +125,7 @@ def test_none_of_it_stays_after_its_end(settings: Settings, session: Session, qu
 
 def test_ctrl_c_ends_what_it_is_at(session: Session, settings: Settings, quick: Protocol, tmp_path: Path) -> None:
     """The executor is left while its judge is busy: it does not wait for the verdict."""
-    rules = shortened(budget_seconds=60.0, half_width=1e-9, resolution=1e-9, max_samples=10**6)
+    protocol = shortened(budget_seconds=60.0, half_width=1e-9, resolution=1e-9, max_samples=10**6)
     judge = JudgeProcess(settings)
     device = "cuda:0"  # only the way there: the job itself is of a CPU
 
@@ -140,7 +140,7 @@ def test_ctrl_c_ends_what_it_is_at(session: Session, settings: Settings, quick: 
             judge.abandon()
 
     executor = LocalExecutor(session.supervisor, Leases(tmp_path), [device], 1, judge=Elsewhere)
-    fast, slow = (to_judge(session, right(), each) for each in (quick, rules))
+    fast, slow = (to_judge(session, right(), each) for each in (quick, protocol))
     tasks = [Task(str(n), 0, lambda device, job=job: job) for n, job in enumerate((fast, slow))]  # type: ignore[misc]
     results = executor.run(tasks)
     next(results)

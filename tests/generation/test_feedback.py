@@ -128,7 +128,7 @@ def wrong_trial() -> Trial:
     right = torch.randn(16, 33, generator=torch.Generator().manual_seed(1)).double()
     got = right.clone()
     got[:, 32:] = 0
-    found = difference([got.float()], [right], load_protocol("strict").agreement, 1e-5)
+    found = difference([got.float()], [right], load_protocol("strict").tolerance, 1e-5)
     return Trial(variant="own", error=0.2, allowed=1e-5, reference_error=1e-7, agreed=False, difference=found)
 
 
@@ -149,7 +149,7 @@ def test_wrong_elements_are_told_by_call_region_and_pattern() -> None:
 
 def test_a_whole_wrong_output_is_told_in_one_sentence() -> None:
     right = torch.randn(3, 4).double()
-    found = difference([right, right * 2], [right, right], load_protocol("strict").agreement, 1e-5)
+    found = difference([right, right * 2], [right, right], load_protocol("strict").tolerance, 1e-5)
     assert found is not None
     assert told(found)[:2] == [
         "output 1, shape [3, 4]: all elements are wrong.",

@@ -55,7 +55,7 @@ def test_few_shot_examples_are_right(session: Session, backend: str, number: int
     problem = Problem(key="example", name="example", source=reference)
     record = session.evaluate(problem, candidate, backend=backend, device=device, timed=False)
     assert record.passed, record.reason + record.log
-    assert record.trivial == ()
+    assert record.trivial_answers == ()
 
 
 @pytest.mark.parametrize("backend", WITH_EXAMPLES)
@@ -93,7 +93,7 @@ def test_rules_follow_the_protocol() -> None:
     assert "mean of 100 calls" in published
     assert "Not allowed (`rejected`): `torch.compile`" in strict and "must run" not in strict
     required, anything = (
-        asked(protocol=STRICT.under(rules=name)).problem(RELU)  # type: ignore[arg-type]
+        asked(protocol=STRICT.under(kernel_policy=name)).problem(RELU)  # type: ignore[arg-type]
         for name in ("kernel-required", "any")
     )
     assert "a kernel of your own must run" in required and "Whatever computes the right answer counts" in anything
@@ -216,7 +216,7 @@ def test_what_cannot_be_judged_is_refused_with_the_reason(answer: str, said: str
 
 
 def test_the_command_prints_the_prompt_and_nothing_else() -> None:
-    command = [sys.executable, "-m", "kernelgauge", "prompt", "1/19", "--backend", "cuda", "--option", "few_shot"]
+    command = [sys.executable, "-m", "kernelgauge", "prompt", "1/19", "--backend", "cuda", "--shots", "few_shot"]
     done = subprocess.run([*command, "--sizes", "full", "--gpu", "H200"], capture_output=True, text=True, check=True)
     assert done.stdout == asked(option="few_shot", include_hardware=True, gpu_name="H200").problem(RELU)
     assert done.stderr == ""
@@ -226,7 +226,7 @@ def test_the_command_prints_the_prompt_and_nothing_else() -> None:
 
 def test_where_a_gpu_is_named_the_prompt_is_for_it() -> None:
     """Whatever the machine has on which it is printed."""
-    command = [sys.executable, "-m", "kernelgauge", "prompt", "1/23", "--option", "few_shot", "--gpu", "H100"]
+    command = [sys.executable, "-m", "kernelgauge", "prompt", "1/23", "--shots", "few_shot", "--gpu", "H100"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     expected = asked(option="few_shot", include_hardware=True, gpu_name="H100").problem(load_problem("1/23"))
     assert said == expected and "on a GPU, with kernels written in CUDA C++" in said

@@ -118,7 +118,7 @@ def elsewhere(arguments: list[str]) -> subprocess.Popen[str]:
 
 def run_arguments(out: Path, path: str, problem: str, quick: str, *extra: str) -> list[str]:
     who = ["--model", "kernelgauge/replay", "-M", f"path={path}", "--out", str(out), "--backend", "torch"]
-    fixed = ["--problems", problem, "--device", "cpu", "--protocol", quick, "--option", "zero_shot"]
+    fixed = ["--problems", problem, "--device", "cpu", "--protocol", quick, "--shots", "zero_shot"]
     return ["run", *who, *fixed, *extra]
 
 

@@ -153,8 +153,8 @@ def make_evaluation(
         "seconds": {"build": 1.25, "check": 0.5, "time": 2.0},
         "log": "nvcc warning #177-D: variable was declared but never referenced\n",
     }
-    if changes.get("trivial"):
-        values["counts"] = False
+    if changes.get("trivial_answers"):
+        values["scored"] = False
     return Evaluation(**{**values, **changes})
 
 
@@ -260,7 +260,7 @@ def make_run(problems: int = 250, samples: int = 1, seed: int = 1) -> list[tuple
                 sample=sample,
                 candidate_digest=candidate.digest,
                 backend=draw.choice(("cuda", "triton")),
-                trivial=("zeros",) if draw.random() < 0.02 else (),
+                trivial_answers=("zeros",) if draw.random() < 0.02 else (),
             )
             answers.append((evaluation, candidate))
     return answers

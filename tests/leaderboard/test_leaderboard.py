@@ -31,7 +31,7 @@ from kernelgauge.config import load_protocol
 from kernelgauge.errors import StoreError, UsageError
 from kernelgauge.leaderboard import Contestant, Entry, Published, boards, leads, published, ranked
 from kernelgauge.leaderboard.conflicts import check_apart
-from kernelgauge.leaderboard.entries import Missing, setting_of
+from kernelgauge.leaderboard.entries import Missing, board_setting_of
 from kernelgauge.leaderboard.identity import identity
 from kernelgauge.leaderboard.publishing import publish
 from kernelgauge.leaderboard.static_site import Site, _milliseconds
@@ -40,13 +40,13 @@ from kernelgauge.report.figures.scores import score_run
 from kernelgauge.report.figures.shortcomings import shortcomings
 from kernelgauge.runs import load
 from kernelgauge.schema import (
+    BaselineSpeedup,
     Bound,
     Budget,
     Candidate,
     Evaluation,
     Generation,
     NoCandidate,
-    OverBaseline,
     TooLarge,
     Work,
 )
@@ -65,7 +65,7 @@ A_BOUND = Bound(
     rate="fp32",
     peaks="published",
 )
-OVER_COMPILE = OverBaseline(
+OVER_COMPILE = BaselineSpeedup(
     mode="compile", strongest=True, speedup=1.2, interval=(1.1, 1.3), measured=datetime(2026, 10, 1, tzinfo=UTC)
 )
 BEGIN = datetime(2026, 11, 1, tzinfo=UTC)
@@ -87,7 +87,7 @@ def an_entry(
     digest = make_candidate(problem, source).digest
     created = BEGIN + timedelta(days=day)
     made = make_evaluation(problem, speedup, contestant=who, candidate_digest=digest, created=created, **changes)
-    return Entry(made, Contestant(name=who), setting_of(made), source, "a run", submitted)
+    return Entry(made, Contestant(name=who), board_setting_of(made), source, "a run", submitted)
 
 
 def one_board(*entries: Entry) -> Any:
@@ -102,7 +102,7 @@ def one_board(*entries: Entry) -> Any:
         {"protocol_digest": "ffff"},
         {"sizes": "medium"},
         {"math": "bf16"},
-        {"rules": "kernel-required"},
+        {"kernel_policy": "kernel-required"},
         {"environment": make_environment(gpu="NVIDIA H100")},
         {"device": "cpu"},
         {"problem": "mine:1/1"},
@@ -132,14 +132,16 @@ def test_a_weak_problem_says_whether_answers_without_the_work_pass_on_this_board
         ("zeros", "replay"): "passed here too: zeros, replay.",
     }
     for trivial, words in told.items():
-        site = Site([Published("a run", (an_entry("1/23", protocol="v0.1", trivial=trivial, counts=True),), ())])
+        site = Site(
+            [Published("a run", (an_entry("1/23", protocol="v0.1", trivial_answers=trivial, scored=True),), ())]
+        )
         page = (site.page(f"{site.boards[0].setting.slug}/1_23.html") or b"").decode()
         assert "Known to be weak at the published inputs" in page
         assert [each for each in told.values() if each in page] == [words]
 
 
 def test_what_is_asked_and_does_not_count_is_said_beside_the_shares() -> None:
-    found = Site([Published("a run", (an_entry(), an_entry("1/2", trivial=("zeros",), counts=False)), ())])
+    found = Site([Published("a run", (an_entry(), an_entry("1/2", trivial_answers=("zeros",), scored=False)), ())])
     index = (found.page("index.html") or b"").decode()
     assert "<b>2</b> problems asked" in index and "<b>1</b> of them does not count" in index and "of 1<" in index
 
@@ -301,9 +303,11 @@ def test_the_share_refused_stands_beside_the_share_faster() -> None:
 
 
 def test_weak_problems_are_in_no_standing_and_stay_on_the_board() -> None:
-    board = one_board(an_entry("1/1", 2.0), an_entry("1/2", 9.0, trivial=("zeros",)), an_entry("1/1", 1.5, "bob"))
+    board = one_board(
+        an_entry("1/1", 2.0), an_entry("1/2", 9.0, trivial_answers=("zeros",)), an_entry("1/1", 1.5, "bob")
+    )
     assert [row.group.problems for row in board.standings["all"]] == [1, 1]
-    assert not board.problems["1/2"].counts and board.problems["1/2"].best is not None
+    assert not board.problems["1/2"].scored and board.problems["1/2"].best is not None
 
 
 def test_of_what_is_handed_in_one_by_one_the_best_is_the_answer() -> None:
@@ -500,7 +504,13 @@ def a_site() -> Site:
         an_entry("1/1", 1 + i / 10, f"contestant {i}", text=f"{KERNEL}NUMBER = {i}\n", day=i) for i in range(7)
     ]
     kernels[6] = an_entry(
-        "1/1", 1.6, "contestant 6", text=f"{KERNEL}NUMBER = 6\n", day=6, bound=A_BOUND, over=(OVER_COMPILE,)
+        "1/1",
+        1.6,
+        "contestant 6",
+        text=f"{KERNEL}NUMBER = 6\n",
+        day=6,
+        bound=A_BOUND,
+        baseline_speedups=(OVER_COMPILE,),
     )
     others = [an_entry(f"2/{n}", 4 / n, "ann", day=n) for n in (1, 2, 9, 10)]
     failed = an_entry("1/1", who="bob", outcome="wrong_value", day=8)
@@ -670,7 +680,7 @@ def test_what_a_contestant_writes_never_runs(browser: Browser, tmp_path: Path) -
         text=text,
         level=None,
         notes=(EVIL,),
-        trivial=(EVIL,),
+        trivial_answers=(EVIL,),
         environment=where,
         **everywhere,
     )

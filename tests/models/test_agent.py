@@ -35,7 +35,7 @@ from inspect_ai.model import Model, ModelOutput, get_model
 from kernelgauge.errors import MachineError
 from kernelgauge.models.asking.tools import kernel_tools
 from kernelgauge.models.budget.prices import use_prices
-from kernelgauge.models.judging.judge import Judge
+from kernelgauge.models.judging.judge import TaskJudge
 from kernelgauge.models.task.task import kernelbench
 from kernelgauge.session.default import default_session
 from kernelgauge.store.run import Run
@@ -320,7 +320,7 @@ def test_what_the_machine_did_wrong_is_tried_again_where_it_happened(
         ("submit", {"answer": RIGHT}),
     ]
     with monkeypatch.context() as patch:
-        patch.setattr(Judge, "settle", fail)
+        patch.setattr(TaskJudge, "settle", fail)
         log = asked(working(*calls), tmp_path / "logs", problem, quick, **task)
     assert log.samples and log.samples[0].error and "the machine has failed" in log.samples[0].error.message
     close_judges()

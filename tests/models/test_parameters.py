@@ -112,9 +112,9 @@ def test_a_protocol_from_a_file_keeps_its_counts_unless_others_are_given(tmp_pat
     digest = load_protocol(str(own)).digest
 
     def chosen(**task: Any) -> Any:
-        from kernelgauge.models.setting import Setting
+        from kernelgauge.models.setting import TaskSetting
 
-        return Setting.model_validate(setting_of(**task)).chosen_protocol()
+        return TaskSetting.model_validate(setting_of(**task)).chosen_protocol()
 
     assert chosen(protocol=str(own)).digest == digest
     assert len(chosen(protocol=str(own), num_correct_trials=5).inputs.variants) == 5
@@ -195,7 +195,10 @@ def test_the_model_receives_what_the_command_prints(tmp_path: Path, quick: str) 
     variants: list[tuple[list[str], dict[str, Any]]] = [
         ([], {}),
         (["--backend", "cpp", "--hardware"], {"backend": "cpp", "include_hardware": True}),
-        (["--option", "few_shot", "--rules", "kernel-required"], {"option": "few_shot", "rules": "kernel-required"}),
+        (
+            ["--shots", "few_shot", "--kernel-policy", "kernel-required"],
+            {"option": "few_shot", "kernel_policy": "kernel-required"},
+        ),
         (["--protocol", str(own)], {"protocol": str(own)}),
         (["--protocol", "v0.1", "--num-perf-trials", "7"], {"protocol": "v0.1", "num_perf_trials": 7}),
         (["--protocol", "v0.1", "--num-correct-trials", "3"], {"protocol": "v0.1", "num_correct_trials": 3}),
@@ -225,8 +228,8 @@ def test_the_model_receives_what_the_command_prints(tmp_path: Path, quick: str) 
 def test_options_of_inspect_reach_the_model_and_the_header(tmp_path: Path, problem: str, quick: str) -> None:
     out, path = tmp_path / "run", lines(tmp_path / "a.jsonl", {(problem, 0): fenced(RIGHT)})
     extra = [
-        "--untimed",
-        "--p",
+        "--no-timing",
+        "--threshold",
         "1.2",
         "-G",
         "max_tokens=900",
@@ -299,7 +302,7 @@ def test_a_run_goes_on_only_as_inspect_asked_before(tmp_path: Path, problem: str
 def test_a_run_goes_on_only_with_the_same_model_arguments(tmp_path: Path, problem: str, quick: str) -> None:
     out = tmp_path / "run"
     paths = [lines(tmp_path / name, {(problem, 0): fenced(RIGHT)}) for name in ("a.jsonl", "b.jsonl")]
-    first, second = (run_arguments(out, path, problem, quick, "--untimed") for path in paths)
+    first, second = (run_arguments(out, path, problem, quick, "--no-timing") for path in paths)
     assert command_here(*first).returncode == 0
     refused = command_here(*second)
     assert refused.returncode != 0 and "with model_args" in refused.stderr and "Traceback" not in refused.stderr
@@ -373,7 +376,7 @@ def test_the_command_passes_on_the_build_folder_and_how_much_is_shown(
     tmp_path: Path, problem: str, quick: str
 ) -> None:
     path = lines(tmp_path / "a.jsonl", {(problem, 0): fenced(RIGHT)})
-    said = ["--untimed", "--verbose", "--build-dir", str(tmp_path / "builds")]
+    said = ["--no-timing", "--verbose", "--build-dir", str(tmp_path / "builds")]
     done = command_here(*run_arguments(tmp_path / "run", path, problem, quick, *said))
     assert done.returncode == 0, done.stderr
     (log,) = (read_eval_log(str(path)) for path in (tmp_path / "run" / "inspect").iterdir())
@@ -402,7 +405,7 @@ def test_the_display_says_how_many_are_asked_waiting_and_judged(
     monkeypatch.setattr(RunProgress, "stage", lambda self, name: said.append(name))
     answers = {(problem, number): fenced(f"# {number}\n{RIGHT}") for number in range(4)}
     path = lines(tmp_path / "a.jsonl", answers)
-    done = command_here(*run_arguments(tmp_path / "run", path, problem, quick, "--samples", "4", "--untimed"))
+    done = command_here(*run_arguments(tmp_path / "run", path, problem, quick, "--samples", "4", "--no-timing"))
     assert done.returncode == 0, done.stderr
     found = [re.match(r"(\d+) asked, (\d+) waiting, (\d+) being judged", each) for each in said]
     assert found and all(found)

@@ -170,7 +170,7 @@ def test_run_takes_the_address_of_a_server(server: str, tmp_path: Path, quick: s
         "stream=true",
     ]
     where = ["--problems", str(problem), "--device", "cpu", "--protocol", quick, "--out", str(tmp_path / "run")]
-    done = command_here("run", *model, *where, "--backend", "torch", "--option", "zero_shot")
+    done = command_here("run", *model, *where, "--backend", "torch", "--shots", "zero_shot")
     assert done.returncode == 0, done.stderr
     (record,) = Run.read(tmp_path / "run").evaluations()
     assert record.passed and record.contestant == "openai-api/local/kernels"

@@ -74,7 +74,7 @@ def test_parameters_and_defaults_are_those_of_the_published_task() -> None:
         **{"build_dir": None, "device": None, "p": 1.0, "temperature": 0.0, "protocol": "strict", "sizes": None},
         **{
             "suite": None,
-            "rules": None,
+            "kernel_policy": None,
             "problems": None,
             "math": None,
             "templates": None,
@@ -106,7 +106,7 @@ def test_a_split_is_a_level_and_a_sample_is_a_problem() -> None:
         ({"sizes": "huge"}, "no sizes"),
         ({"protocol": "loose"}, "unknown protocol"),
         ({"timing_method": "cuda_event"}, "does not work on cpu"),
-        ({"rules": "all"}, "no rules"),
+        ({"kernel_policy": "all"}, "no kernel policy"),
         ({"gpu_name": "H1000"}, "did you mean H100"),
         ({"gpu_name": "H100"}, "is a GPU, and candidates are to run on the CPU"),
         ({"problems": "1/999"}, "1/999"),

@@ -899,12 +899,12 @@ def test_eval_of_an_imported_problem(tmp_path: Path, kb: str) -> None:
     (tmp_path / "good.py").write_text(as_candidate(RELU))
     (tmp_path / "built_in.py").write_text(as_candidate(load_problem("1/19").source))
     for candidate, code, outcome in (("good.py", 0, "passed"), ("built_in.py", 1, "wrong_value")):
-        done = kernelgauge(tmp_path, f"eval kb:1/19 {candidate} --sizes small --device cpu --no-time --json")
+        done = kernelgauge(tmp_path, f"eval kb:1/19 {candidate} --sizes small --device cpu --no-timing --json")
         assert done.returncode == code, done.stderr
         verdict = json.loads(done.stdout)
         assert (verdict["problem"], verdict["level"], verdict["name"]) == ("kb:1/19", 1, "relu")
         assert (verdict["outcome"], verdict["sizes"]) == (outcome, "small")
-    done = kernelgauge(tmp_path, "eval kb:4/7 good.py --device cpu --no-time --json")
+    done = kernelgauge(tmp_path, "eval kb:4/7 good.py --device cpu --no-timing --json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["sizes"] == "full", "it has no medium"
 

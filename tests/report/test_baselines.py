@@ -17,7 +17,7 @@ from kernelgauge.generation.torch_modes import baseline
 from kernelgauge.report.figures.baselines import boards, changes, render
 from kernelgauge.report.figures.scores import score
 from kernelgauge.report.terminal import show
-from kernelgauge.schema import Evaluation, Measured, OverBaseline, conditions
+from kernelgauge.schema import BaselineSpeedup, Evaluation, Measured, conditions
 from kernelgauge.store.baselines import FILE, Baselines, read, write
 from kernelgauge.timing.baselines import compared, eager_interval, moved, quotient, strongest, typical_interval
 from kernelgauge.timing.ratio import Ratio
@@ -59,9 +59,9 @@ def test_a_measurement_refuses_to_contradict_itself(changes: dict) -> None:
         Measured(**{**found.model_dump(), **changes})
 
 
-def over(mode: str = "compile", is_strongest: bool = True, **changes: object) -> OverBaseline:
+def over(mode: str = "compile", is_strongest: bool = True, **changes: object) -> BaselineSpeedup:
     values = {"mode": mode, "strongest": is_strongest, "speedup": 1.2, "interval": (1.1, 1.3), "measured": LATER}
-    return OverBaseline(**{**values, **changes})
+    return BaselineSpeedup(**{**values, **changes})
 
 
 def test_a_speedup_over_a_baseline_refuses_to_contradict_itself() -> None:
@@ -71,9 +71,9 @@ def test_a_speedup_over_a_baseline_refuses_to_contradict_itself() -> None:
     record = make_evaluation()
     for together in ((over(), over()), (over(is_strongest=False),), (over(), over("compile-max-autotune"))):
         with pytest.raises(ValidationError):
-            Evaluation(**{**dict(record), "over": together})
+            Evaluation(**{**dict(record), "baseline_speedups": together})
     with pytest.raises(ValidationError, match="needs a time"):
-        Evaluation(**{**dict(make_evaluation(speedup=None)), "over": (over(),)})
+        Evaluation(**{**dict(make_evaluation(speedup=None)), "baseline_speedups": (over(),)})
 
 
 @pytest.mark.parametrize(
@@ -175,10 +175,10 @@ def test_an_evaluation_is_compared_with_every_mode_that_passed() -> None:
         make_baseline(mode="compile-max-autotune", speedup=2.0),
     ]
     record = compared(make_evaluation(speedup=1.5), modes)
-    assert {each.mode: each.speedup for each in record.over} == pytest.approx(
+    assert {each.mode: each.speedup for each in record.baseline_speedups} == pytest.approx(
         {"eager": 1.5, "compile": 1.2, "compile-max-autotune": 0.75}
     )
-    best = record.over_strongest
+    best = record.speedup_over_strongest
     assert best is not None and best.mode == "compile-max-autotune"
     assert best.interval[1] < 1
     assert Evaluation.model_validate_json(record.model_dump_json()) == record
@@ -193,13 +193,13 @@ def test_eager_alone_is_no_strongest() -> None:
 
 def test_where_no_mode_passed_eager_is_the_strongest() -> None:
     record = compared(make_evaluation(speedup=1.5), [make_baseline(speedup=None)])
-    assert [(each.mode, each.strongest, each.speedup) for each in record.over] == [("eager", True, 1.5)]
+    assert [(each.mode, each.strongest, each.speedup) for each in record.baseline_speedups] == [("eager", True, 1.5)]
 
 
 def test_the_newest_baseline_of_a_mode_counts_whatever_the_order() -> None:
     new, old = make_baseline(speedup=3.0, created=LATER), make_baseline(speedup=1.25)
     for order in ([new, old], [old, new]):
-        best = compared(make_evaluation(speedup=1.5), order).over_strongest
+        best = compared(make_evaluation(speedup=1.5), order).speedup_over_strongest
         assert best is not None and best.speedup == pytest.approx(0.5)
 
 
@@ -222,14 +222,14 @@ def test_a_baseline_is_out_of_date_when_eager_takes_another_time() -> None:
     assert fresh is not None
     old = fresh.model_copy(update={"eager_ms": 2.3, "eager_interval_ms": (2.28, 2.32)})
     record = compared(make_evaluation(), [make_baseline(mode="eager"), make_baseline(measured=old)])
-    assert record.over == ()
+    assert record.baseline_speedups == ()
     assert len(record.notes) == 1
     assert "eager takes 2 ms, and took 2.3 ms when compile was measured on 2026-11-20" in record.notes[0]
     assert "--recheck" in record.notes[0]
     own = compared(make_evaluation(), [make_baseline(mode="eager", measured=old), make_baseline()])
-    assert own.over_strongest is not None, "eager over eager needs no stored time"
+    assert own.speedup_over_strongest is not None, "eager over eager needs no stored time"
     noisy = old.model_copy(update={"eager_interval_ms": (1.9, 2.8)})
-    assert compared(make_evaluation(), [make_baseline(measured=noisy)]).over_strongest is not None
+    assert compared(make_evaluation(), [make_baseline(measured=noisy)]).speedup_over_strongest is not None
 
 
 def test_a_baseline_keeps_what_the_record_says() -> None:
@@ -331,8 +331,8 @@ def test_a_second_measurement_says_whether_it_agrees() -> None:
 
 def test_fast_p_over_the_strongest_is_a_second_table(capsys: pytest.CaptureFixture[str]) -> None:
     records = [
-        make_evaluation("1/1", 1.5, over=(over(speedup=1.2, interval=(1.1, 1.3)), eager(1.5))),
-        make_evaluation("1/2", 1.5, over=(over(speedup=0.8, interval=(0.7, 0.9)), eager(1.5))),
+        make_evaluation("1/1", 1.5, baseline_speedups=(over(speedup=1.2, interval=(1.1, 1.3)), eager(1.5))),
+        make_evaluation("1/2", 1.5, baseline_speedups=(over(speedup=0.8, interval=(0.7, 0.9)), eager(1.5))),
         make_evaluation("1/3", outcome="wrong_value"),
         make_evaluation("1/4", 1.5),
     ]
@@ -354,5 +354,5 @@ def test_fast_p_over_the_strongest_is_a_second_table(capsys: pytest.CaptureFixtu
     assert score([make_evaluation()]).against is None
 
 
-def eager(speedup: float) -> OverBaseline:
+def eager(speedup: float) -> BaselineSpeedup:
     return over("eager", False, speedup=speedup, interval=(speedup * 0.99, speedup * 1.01), measured=None)

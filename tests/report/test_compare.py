@@ -36,7 +36,7 @@ def stored(path: Path, answers: dict[str, Any], **header: Any) -> StoredRun:
             same = {
                 name: value
                 for name, value in header.items()
-                if name in ("protocol", "protocol_digest", "sizes", "rules")
+                if name in ("protocol", "protocol_digest", "sizes", "kernel_policy")
             }
             run.append(*make_answer(problem, sample=int(sample or 0), **same, **changes))
     return load(path)
@@ -167,7 +167,7 @@ def test_across_machines_it_says_which_wins_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_win_on_a_problem_that_does_not_count_is_none(tmp_path: Path) -> None:
-    weak = {"speedup": 9.0, "trivial": ("zeros",)}
+    weak = {"speedup": 9.0, "trivial_answers": ("zeros",)}
     here = stored(tmp_path / "h200", {"1/1": {"speedup": 1.5}, "1/2": weak})
     there = {"1/1": {"speedup": 1.5, "environment": H100}, "1/2": weak | {"environment": H100}}
     other = stored(tmp_path / "h100", there)

@@ -27,10 +27,10 @@ from rich.console import Console
 from kernelgauge.evaluation import failures
 from kernelgauge.report import Scores, fast_p, score, score_run
 from kernelgauge.report.figures.answers import by_point
-from kernelgauge.report.figures.cost import duration, effort, in_words
+from kernelgauge.report.figures.cost import duration, evaluation_cost, in_words
 from kernelgauge.report.figures.curves import curves
 from kernelgauge.report.figures.estimators import from_to, geometric_mean, pass_at_k, wilson
-from kernelgauge.report.figures.funnel import STEPS, flow
+from kernelgauge.report.figures.funnel import STEPS, funnel
 from kernelgauge.report.figures.published import LEVELS, beside, published
 from kernelgauge.report.figures.refusals import CLASSES, by_class, class_of
 from kernelgauge.report.page.document import bar, write_html
@@ -129,15 +129,15 @@ def test_an_interval_too_wide_to_tell_is_neither_faster_nor_in_a_mean() -> None:
     assert (overall.fast_p["1"], overall.fast_p_point["1"], overall.fast_p["0"]) == (0.5, 1.0, 1.0)
     assert overall.geomean_speedup == pytest.approx(2.0)
     assert ("passed", "unclear", 1) in bar(overall)
-    assert [(loss.why, loss.candidates) for loss in flow(overall)[-1].lost] == [("unclear", 1)]
+    assert [(loss.why, loss.candidates) for loss in funnel(overall)[-1].lost] == [("unclear", 1)]
     assert "unclear" in shown(score(evaluations))
     assert 1.35 not in dict(curves(evaluations)["all"])
 
 
 def test_weak_problems_are_left_out_and_listed() -> None:
-    found = score([*FIVE, make_evaluation("1/4", 9.0, trivial=("zeros", "an input"))])
+    found = score([*FIVE, make_evaluation("1/4", 9.0, trivial_answers=("zeros", "an input"))])
     assert found.overall == score(FIVE).overall
-    assert [(left.problem, left.trivial) for left in found.left_out] == [("1/4", ("zeros", "an input"))]
+    assert [(left.problem, left.trivial_answers) for left in found.left_out] == [("1/4", ("zeros", "an input"))]
     assert [row["problem"] for row in found.problems] == ["1/1", "1/2", "1/3", "1/4", "2/1", "2/2"]
 
 
@@ -287,7 +287,7 @@ def test_the_terminal_prints_markup_in_names_as_text() -> None:
 def test_every_candidate_is_left_or_lost_at_one_step() -> None:
     skips = [NoCandidate(problem="2/3", contestant="folder:answers", reason="refused")]
     late = make_evaluation("1/8", outcome="rejected", rule="late_output", seconds={"build": 1.0, "open": 0.5})
-    steps = flow(score([*FIVE, late, make_evaluation("1/9", None)], skips).overall)
+    steps = funnel(score([*FIVE, late, make_evaluation("1/9", None)], skips).overall)
     assert [(step.name, step.left) for step in steps] == [
         *(("answered", 7), ("admitted", 6), ("built", 6), ("ran", 6), ("allowed", 5), ("right", 4), ("faster", 1)),
     ]
@@ -295,7 +295,7 @@ def test_every_candidate_is_left_or_lost_at_one_step() -> None:
         *(("answered", "no_candidate", 1), ("admitted", "rejected", 1), ("allowed", "rejected", 1)),
         *(("right", "wrong_value", 1), ("faster", "untimed", 1), ("faster", "slower", 1), ("faster", "tie", 1)),
     ]
-    assert all(step.left == 0 for step in flow(score([]).overall))
+    assert all(step.left == 0 for step in funnel(score([]).overall))
 
 
 def test_every_outcome_ends_a_step() -> None:
@@ -392,18 +392,18 @@ def test_effort_against_a_worked_example() -> None:
         for n in range(1, 4)
     ]
     copied = records[0].model_copy(update={"id": "0" * 32, "sample": 1})
-    found = effort([*records, copied, make_evaluation("1/9", seconds={})])
+    found = evaluation_cost([*records, copied, make_evaluation("1/9", seconds={})])
     assert found is not None
     assert (found.candidates, found.seconds, found.per_hour) == (3, 24.0, 450.0)
     assert (found.clock_seconds, found.clock_per_hour) == (40.0, 180.0)
     build, check = found.stages
     assert (build.name, build.share, build.median) == ("build", 0.75, 6.0)
     assert (check.total, check.median, check.p95) == (6.0, 2.0, pytest.approx(2.9))
-    assert effort([]) is None
+    assert evaluation_cost([]) is None
     assert in_words(found).endswith("450 an hour (build 75 %, check 25 %); 180 an hour by the clock")
     # On several GPUs the clock sees more than one after the other would give.
     quick = [e.model_copy(update={"created": begun + timedelta(seconds=2 * n)}) for n, e in enumerate(records)]
-    found = effort(quick)
+    found = evaluation_cost(quick)
     assert found is not None and found.at_once == 6.0
     assert in_words(found).endswith("1,800 an hour by the clock, 6.0 at once on average")
 
@@ -424,7 +424,7 @@ def test_effort_counts_every_evaluation_and_says_which_were_attempts(tmp_path: P
         for place, each in ((0, judged(1, 2.0)), (0, judged(3, 8.0)), (1, judged(2, 4.0))):
             attempt = Attempt(answer="?", evaluation=each, spent=Spent(calls=1, evaluations=1))
             run.append_attempt(AttemptRecord(**asked, number=place, attempt=attempt))
-    found = score_run(Run.read(tmp_path / "run")).effort
+    found = score_run(Run.read(tmp_path / "run")).evaluation_cost
     assert found is not None
     assert (found.candidates, found.attempts, found.seconds) == (4, 2, 15.0)
     assert found.stages[0].candidates == 4 and found.clock_seconds == 180.0

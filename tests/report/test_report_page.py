@@ -210,7 +210,7 @@ def test_what_a_contestant_writes_never_runs(tmp_path: Path, browser: Browser) -
         seconds={EVIL: 1.0},
         environment=make_environment(gpu=EVIL),
     )
-    weak = make_evaluation(EVIL, 2.0, trivial=(EVIL,), level=None)
+    weak = make_evaluation(EVIL, 2.0, trivial_answers=(EVIL,), level=None)
     found = score(
         [hostile, weak],
         [NoCandidate(problem=EVIL + "2", contestant="folder:answers", reason=EVIL)],
@@ -457,7 +457,7 @@ def test_reasons_keep_their_lines_and_findings_fit_a_phone(tmp_path: Path, brows
     with Run.create(tmp_path / "run", make_header(problems=("1/1", "1/2"))) as run:
         why = "imports Triton, and all of its arithmetic is done by PyTorch beside one copy"
         finding = Finding(rule="no_own_kernel", severity="review", line=30, column=8, reason=why)
-        run.append(*make_answer("1/1", rules="default", findings=(finding,)))
+        run.append(*make_answer("1/1", kernel_policy="default", findings=(finding,)))
         run.append_skip(NoCandidate(problem="1/2", level=1, contestant="inductor", reason=reason))
     write_html(Run.read(tmp_path / "run"), tmp_path / "report.html", {})
     browser.open(tmp_path / "report.html", "#1/2")

@@ -111,7 +111,7 @@ def test_what_a_worker_keeps_in_shared_memory_and_sockets_counts(work: str, mega
     zygote = Zygote(load_settings(threads=1))
     try:
         with WorkerProcess(zygote, "worker") as worker, WorkerProcess(zygote, "worker") as other:
-            if not {"mount", "network"} <= set(worker.walls):
+            if not {"mount", "network"} <= set(worker.layers):
                 pytest.skip("this platform has no namespaces")
             before = worker._count(b"held %d" % 2**50)
             for each in (worker, other):

@@ -1,4 +1,4 @@
-"""The walls around files and system calls, seen from inside real workers."""
+"""The isolation layers around files and system calls, seen from inside real workers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from kernelgauge.config import load_settings
 from kernelgauge.errors import UsageError
 from kernelgauge.evaluation.sides.build_files import Unfit, copy_build
 from kernelgauge.sandbox import seccomp
-from kernelgauge.sandbox.isolation import WALLS
-from kernelgauge.sandbox.landlock import View, confine
+from kernelgauge.sandbox.isolation import LAYERS
+from kernelgauge.sandbox.landlock import ReadablePaths, confine
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.readable import apart_from
 from kernelgauge.sandbox.zygote_client import Zygote
@@ -77,7 +77,7 @@ def zygote(cache_folder: Path) -> Iterator[Zygote]:
 def probed(zygote: Zygote, paths: list[Path], **process: object) -> dict[str, str]:
     """What a worker finds when it tries to read these files and list these folders."""
     with WorkerProcess(zygote, "worker", **process) as worker:  # type: ignore[arg-type]
-        if "reads" not in worker.walls:
+        if "reads" not in worker.layers:
             pytest.skip("this platform has no Landlock")
         path = worker.scratch / "candidate.py"
         path.write_text(PROBE)
@@ -99,16 +99,16 @@ def test_every_wall_stands_and_is_in_the_record(session: Session) -> None:
     record = session.evaluate(Problem(key="scaled", name="scaled", source=REFERENCE), source, timed=False)
     if "network" not in record.isolation:
         pytest.skip("this platform has no user namespaces")
-    assert set(record.isolation) == set(WALLS)
+    assert set(record.isolation) == set(LAYERS)
 
 
-def test_the_walls_are_in_the_record_of_what_does_not_load(session: Session) -> None:
+def test_the_layers_are_in_the_record_of_what_does_not_load(session: Session) -> None:
     record = session.evaluate(Problem(key="own", name="own", source=REFERENCE), "import torch\nraise RuntimeError\n")
     assert record.outcome is Outcome.LOAD_FAILED
     assert "limits" in record.isolation
 
 
-def test_the_walls_of_a_build_are_in_the_record_of_what_does_not_build(session: Session) -> None:
+def test_the_layers_of_a_build_are_in_the_record_of_what_does_not_build(session: Session) -> None:
     source = "import torch\n\n\ndef compile_ahead():\n    raise OSError\n"
     problem = Problem(key="scaled", name="scaled", source=REFERENCE)
     record = session.evaluate(problem, source, backend="torch", timed=False)
@@ -131,7 +131,7 @@ folder = Path({folder!r})
 outer = isolation.leave_namespaces()
 os.getuid = lambda: owner
 if os.fork() == 0:
-    files = isolation.Files([folder], landlock.View(("/usr", "/lib", "/lib64", str(Path(sys.prefix)))))
+    files = isolation.Files([folder], landlock.ReadablePaths(("/usr", "/lib", "/lib64", str(Path(sys.prefix)))))
     print(*outer, *isolation.close_in(bool(outer), files, 2**32, 2**32), flush=True)
     os._exit(0)
 os.wait()
@@ -154,11 +154,11 @@ def test_a_wall_that_does_not_stand_is_not_in_the_record(
 ) -> None:
     text = LACKING.format(lacking=lacking, folder=str(tmp_path))
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
-    walls = set(done.stdout.split())
-    assert walls, done.stderr
-    if "network" not in walls:
+    layers = set(done.stdout.split())
+    assert layers, done.stderr
+    if "network" not in layers:
         pytest.skip("this platform has no user namespaces")
-    assert set(WALLS) - walls == missing, done.stderr
+    assert set(LAYERS) - layers == missing, done.stderr
 
 
 def test_nothing_of_the_user_is_readable(
@@ -229,7 +229,7 @@ def test_of_a_project_on_the_path_only_what_can_be_imported(
 
 def test_a_build_is_brought_and_cannot_be_changed(zygote: Zygote) -> None:
     with WorkerProcess(zygote, "worker") as worker:
-        if "files" not in worker.walls:
+        if "files" not in worker.layers:
             pytest.skip("this platform has no Landlock")
         path = written(
             worker.scratch / "candidate.py",
@@ -248,7 +248,7 @@ def test_rights_and_times_of_others_files_stay_as_they_are(zygote: Zygote, tmp_p
     secret = written(tmp_path / "secret")
     before = secret.stat()
     with WorkerProcess(zygote, "worker") as worker:
-        if "mount" not in worker.walls:
+        if "mount" not in worker.layers:
             pytest.skip("this platform has no mount namespaces")
         path = written(
             worker.scratch / "candidate.py",
@@ -294,7 +294,7 @@ def test_a_link_shows_nothing_that_no_place_was_named_for(tmp_path: Path) -> Non
     elsewhere = written(tmp_path / "runs" / "candidate").parent
     (root / "out").symlink_to(elsewhere)
     (root / "within").symlink_to(kept)
-    seen = apart_from(View((str(root),)), [str(root / "home")])
+    seen = apart_from(ReadablePaths((str(root),)), [str(root / "home")])
     assert seen.whole == (str(kept),)
 
 
@@ -306,7 +306,7 @@ def test_an_installation_is_shown_without_what_is_private_in_it(tmp_path: Path) 
     (root / "shortcut").symlink_to(inside.parent)
     environment = written(root / "users" / "me" / "venv" / "module")
     private = [str(inside.parent), str(tmp_path / "elsewhere")]
-    seen = apart_from(View((str(root), str(environment.parent))), private)
+    seen = apart_from(ReadablePaths((str(root), str(environment.parent))), private)
     assert str(root) in seen.listed
     child = os.fork()
     if child == 0:
@@ -375,11 +375,11 @@ def test_calls_are_refused_and_what_programs_need_is_not(profiled: bool) -> None
     assert done.stdout == "as due\n", done.stderr
 
 
-def test_the_walls_hold_every_thread(zygote: Zygote) -> None:
+def test_the_layers_hold_every_thread(zygote: Zygote) -> None:
     """They are put up by one: were there others already, these could read on."""
     with WorkerProcess(zygote, "worker") as worker:
-        if not {"reads", "syscalls"} <= set(worker.walls):
-            pytest.skip("this platform lacks a wall")
+        if not {"reads", "syscalls"} <= set(worker.layers):
+            pytest.skip("this platform lacks an isolation layer")
         path = written(
             worker.scratch / "candidate.py",
             "import pathlib, threading, time, torch\nclass ModelNew:\n    pass\n"
@@ -398,17 +398,19 @@ def test_another_processor_has_no_such_wall(monkeypatch: pytest.MonkeyPatch) -> 
     assert seccomp.refuse() is False
 
 
-def test_walls_left_out_are_missing_from_the_record_and_said_aloud_once(
+def test_layers_left_out_are_missing_from_the_record_and_said_aloud_once(
     cache_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     secret = written(tmp_path / "secret")
-    monkeypatch.setenv("KERNELGAUGE_WITHOUT_WALLS", "reads, syscalls")
+    monkeypatch.setenv("KERNELGAUGE_WITHOUT_LAYERS", "reads, syscalls")
     zygote = Zygote(load_settings(threads=1))
     try:
-        with pytest.warns(UserWarning, match="no .*reads, syscalls wall stands.*KERNELGAUGE_WITHOUT_WALLS") as said:
+        with pytest.warns(
+            UserWarning, match="no .*reads, syscalls isolation layer stands.*KERNELGAUGE_WITHOUT_LAYERS"
+        ) as said:
             for _ in range(2):
                 with WorkerProcess(zygote, "worker") as worker:
-                    assert not {"reads", "syscalls"} & set(worker.walls)
+                    assert not {"reads", "syscalls"} & set(worker.layers)
                     path = written(worker.scratch / "candidate.py", f"open({str(secret)!r})\nclass ModelNew: pass\n")
                     assert worker.ask(Load(str(path), "torch", "ModelNew"), 60).event == "loaded"
         assert len(said) == 1
@@ -417,6 +419,6 @@ def test_walls_left_out_are_missing_from_the_record_and_said_aloud_once(
 
 
 def test_no_other_wall_can_be_left_out(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KERNELGAUGE_WITHOUT_WALLS", "network")
+    monkeypatch.setenv("KERNELGAUGE_WITHOUT_LAYERS", "network")
     with pytest.raises(UsageError, match="only reads and syscalls"):
         Zygote(load_settings(threads=1))

@@ -1,4 +1,4 @@
-"""Inside all walls on a GPU: what every language needs is in reach, and a secret of the user's is not."""
+"""Inside all isolation layers on a GPU: what every language needs is in reach, and a secret of the user's is not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from factories import REFERENCE
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.evaluation import hardware_counters
-from kernelgauge.sandbox.isolation import WALLS
+from kernelgauge.sandbox.isolation import LAYERS
 from kernelgauge.schema import Evaluation, Outcome, Problem
 from kernelgauge.session.session import Session
 from kernelgauge.wire.shared_memory import create
@@ -67,17 +67,17 @@ def looks(tmp_path: Path) -> str:
 
 def judged(session: Session, reference: str, source: str, backend: str, timed: bool = False) -> Evaluation:
     problem = Problem(key="own", name="own", source=reference)
-    return session.evaluate(problem, source, backend=backend, device="cuda", timed=timed, rules="any")
+    return session.evaluate(problem, source, backend=backend, device="cuda", timed=timed, kernel_policy="any")
 
 
-def walls_due(record: Evaluation) -> set[str]:
+def layers_due(record: Evaluation) -> set[str]:
     """All of them; where a platform has no user namespaces, those that need none."""
-    return set(WALLS) if "network" in record.isolation else {"limits", "files", "reads", "syscalls"}
+    return set(LAYERS) if "network" in record.isolation else {"limits", "files", "reads", "syscalls"}
 
 
 @pytest.mark.parametrize("backend", ["torch", "triton", "cuda"])
 @pytest.mark.parametrize("timed", [False, True], ids=["checked", "timed"])
-def test_a_worked_example_passes_inside_all_walls(
+def test_a_worked_example_passes_inside_all_layers(
     gpu_session: Session, looks: str, backend: str, timed: bool
 ) -> None:
     if reason := backend_named(backend).missing("cuda"):
@@ -85,17 +85,17 @@ def test_a_worked_example_passes_inside_all_walls(
     reference, source = backend_named(backend).example()
     record = judged(gpu_session, reference, source + looks, backend, timed)
     assert record.outcome is Outcome.PASSED, f"{record.reason}\n{record.log}"
-    assert set(record.isolation) == walls_due(record)
+    assert set(record.isolation) == layers_due(record)
 
 
 @pytest.mark.parametrize("ahead", ["", AHEAD], ids=["in the worker", "in the build"])
-def test_torch_compile_works_inside_all_walls(gpu_session: Session, looks: str, ahead: str) -> None:
+def test_torch_compile_works_inside_all_layers(gpu_session: Session, looks: str, ahead: str) -> None:
     record = judged(gpu_session, REFERENCE, COMPILED + ahead + looks, "torch")
     assert record.outcome is Outcome.PASSED, f"{record.reason}\n{record.log}"
-    assert set(record.isolation) == walls_due(record)
+    assert set(record.isolation) == layers_due(record)
 
 
-def test_a_profile_is_taken_inside_all_walls(gpu_session: Session, looks: str, tmp_path: Path) -> None:
+def test_a_profile_is_taken_inside_all_layers(gpu_session: Session, looks: str, tmp_path: Path) -> None:
     reference, source = backend_named("triton").example()
     path = tmp_path / "reference.py"
     path.write_text(reference)
@@ -113,9 +113,9 @@ def test_the_secret_is_read_where_the_wall_is_left_out(
     gpu_session: Session, looks: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that the others say something."""
-    monkeypatch.setenv("KERNELGAUGE_WITHOUT_WALLS", "reads")
+    monkeypatch.setenv("KERNELGAUGE_WITHOUT_LAYERS", "reads")
     reference, source = backend_named("torch").example()
-    with pytest.warns(UserWarning, match="KERNELGAUGE_WITHOUT_WALLS leaves out reads"), Session() as session:
+    with pytest.warns(UserWarning, match="KERNELGAUGE_WITHOUT_LAYERS leaves out reads"), Session() as session:
         record = judged(session, reference, source + looks, "torch")
     assert record.outcome is Outcome.LOAD_FAILED and "the secret can be read" in record.reason
 

@@ -33,7 +33,7 @@ from kernelgauge.wire.messages import LARGEST_MESSAGE, parse_claim
         ("rejected", {"rule": None}, "names its rule"),
         ("passed", {"rule": "input_mutated"}, "names its rule"),
         ("timed_out", {"reason": ""}, "needs a reason"),
-        ("passed", {"counts": False}, "only because of a trivial answer"),
+        ("passed", {"scored": False}, "only because of a trivial answer"),
         ("passed", {"speed": 3}, "speed"),
     ],
 )
@@ -59,17 +59,19 @@ def test_a_timing_holds_its_estimate_and_its_samples() -> None:
 
 def test_what_was_measured_besides_samples_is_told_with_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
     gpu = {"sm_mhz": (1700, 1980, 1980), "memory_mhz": 3201, "power_watts": 143.7, "temperature": 41}
-    rows = {"streak": 8, "streak_speedup": 1.02, "withheld_ms": 0.05}
+    rows = {"batch_calls": 8, "batched_speedup": 1.02, "underreported_ms": 0.05}
     device = {"device_reference_ms": 1.1, "device_candidate_ms": 0.9, "launch_bound": True}
     timing = Timing.model_validate(make_timing(1.1).model_dump() | rows | device | {"gpu": gpu | {"power_capped": 3}})
     show(make_evaluation(timing=timing))
     said = " ".join(capsys.readouterr().out.split())
-    assert "in a row 1.02x over 8 calls in one bracket of the parent's clock; 0.05 ms of a call were not told" in said
+    assert (
+        "batched 1.02x over 8 calls in one bracket of the parent's clock; 0.05 ms of a call were not reported" in said
+    )
     assert "on the device 1.1 and 0.9 ms without launches; launch-bound" in said
     clocks = "GPU 1980 MHz (1700 to 1980), memory 3201 MHz, 144 W, 41 °C at most"
     assert f"{clocks}, 3 measurements under its power limit" in said
-    with pytest.raises(ValueError, match="needs such rows"):
-        Timing.model_validate(make_timing(1.1).model_dump() | {"streak_speedup": 1.02})
+    with pytest.raises(ValueError, match="needs calls in a batch"):
+        Timing.model_validate(make_timing(1.1).model_dump() | {"batched_speedup": 1.02})
 
 
 def test_a_trial_without_a_finite_error_cannot_agree() -> None:

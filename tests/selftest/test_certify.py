@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from kernelgauge.backends.registry import backend_named, names
 from kernelgauge.cli.main import app
-from kernelgauge.selftest.certify import Finding, certify
+from kernelgauge.selftest.certify import BackendResult, certify
 from kernelgauge.session.session import Session
 
 PLACES = [(name, device) for name in names() for device in backend_named(name).devices]
@@ -87,17 +87,17 @@ class Absent(Liar):
 
 
 @pytest.fixture(scope="module")
-def findings(session: Session) -> dict[tuple[str, str], Finding]:
+def findings(session: Session) -> dict[tuple[str, str], BackendResult]:
     """What the real backends do here; slow once, since two C++ extensions are built."""
     return {(finding.backend, finding.device): finding for finding in certify(session)}
 
 
-def test_every_backend_has_a_finding_for_each_device(findings: dict[tuple[str, str], Finding]) -> None:
+def test_every_backend_has_a_finding_for_each_device(findings: dict[tuple[str, str], BackendResult]) -> None:
     assert list(findings) == PLACES
 
 
 @pytest.mark.parametrize(("name", "device"), PLACES)
-def test_what_can_run_here_works(findings: dict[tuple[str, str], Finding], name: str, device: str) -> None:
+def test_what_can_run_here_works(findings: dict[tuple[str, str], BackendResult], name: str, device: str) -> None:
     finding = findings[name, device]
     missing = backend_named(name).missing(device)
     if missing is None:
@@ -140,7 +140,7 @@ def test_a_backend_that_lies_is_caught(
     assert all(word in finding.why for word in words), finding.why
 
 
-def test_doctor_prints_environment_and_backends(findings: dict[tuple[str, str], Finding]) -> None:
+def test_doctor_prints_environment_and_backends(findings: dict[tuple[str, str], BackendResult]) -> None:
     """As a user calls it; `findings` has filled the build cache."""
     done = subprocess.run(
         [sys.executable, "-m", "kernelgauge", "doctor", "--json"], capture_output=True, text=True, timeout=300
@@ -157,12 +157,12 @@ def test_doctor_prints_environment_and_backends(findings: dict[tuple[str, str], 
 def test_doctor_tells_a_person_why(monkeypatch: pytest.MonkeyPatch, works: bool | None, code: int) -> None:
     why = "not installed: pip install 'kernelgauge[triton]' [/]"  # square brackets are text here, not styles
     found = [
-        Finding(backend="torch", device="cpu", works=True, why="fine", isolation=("network", "pid")),
-        Finding(backend="triton", device="cpu", works=works, why=why),
+        BackendResult(backend="torch", device="cpu", works=True, why="fine", isolation=("network", "pid")),
+        BackendResult(backend="triton", device="cpu", works=works, why=why),
     ]
     monkeypatch.setattr("kernelgauge.selftest.certify.certify", lambda session: found)
     done = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["doctor"])
     assert done.exit_code == code, done.output
     assert why in done.output
-    assert "walls around a worker: network, pid" in done.output
+    assert "isolation layers around a worker: network, pid" in done.output
     assert {True: "yes", False: "no ", None: "not here"}[works] in done.output.split("triton ")[-1]

@@ -12,7 +12,7 @@ from kernelgauge.errors import CandidateError, ProblemError
 from kernelgauge.evaluation.sides import side
 from kernelgauge.sandbox import process
 from kernelgauge.schema import Outcome, Problem
-from kernelgauge.selftest.self_test import LIMITS, Finding, left_behind, selftest
+from kernelgauge.selftest.self_test import LIMITS, SpecimenResult, left_behind, selftest
 from kernelgauge.selftest.specimens import Specimen, problem, specimens
 from kernelgauge.session.session import Session
 
@@ -30,7 +30,7 @@ def strict_session(cache_folder: Path) -> Iterator[Session]:
 
 
 @pytest.fixture(scope="module")
-def findings(strict_session: Session) -> dict[str, Finding]:
+def findings(strict_session: Session) -> dict[str, SpecimenResult]:
     """One run over all of them: honest ones stand between the others, and show what those may have left behind."""
     found = selftest(strict_session, ALL, "cpu", jobs=2)
     return {finding.path: finding for finding in found}
@@ -38,14 +38,14 @@ def findings(strict_session: Session) -> dict[str, Finding]:
 
 @pytest.mark.timeout(1800)  # the first of them waits for all
 @pytest.mark.parametrize("specimen", ALL, ids=lambda s: f"{s.kind}/{s.name}")
-def test_specimen_gets_its_verdict(specimen: Specimen, findings: dict[str, Finding]) -> None:
+def test_specimen_gets_its_verdict(specimen: Specimen, findings: dict[str, SpecimenResult]) -> None:
     finding = findings[f"{specimen.kind}/{specimen.name}"]
     if finding.verdict == "skipped":
         pytest.skip(finding.why)
     assert finding.verdict == "as due", "\n".join([finding.why, finding.reason, finding.log])
 
 
-def test_nothing_is_left_behind(findings: dict[str, Finding], strict_session: Session) -> None:
+def test_nothing_is_left_behind(findings: dict[str, SpecimenResult], strict_session: Session) -> None:
     assert findings
     assert left_behind(strict_session) == []
 
@@ -113,7 +113,7 @@ def test_half_precision_passes_under_a_tolerance_of_one_percent(strict_session: 
 
 def test_candidates_of_other_construction_order_pass_by_the_second_route(strict_session: Session) -> None:
     source = BY_NAME["other_construction_order"].source
-    assert strict_session.evaluate(problem(), source, device="cpu", timed=False).route == "state_dict"
+    assert strict_session.evaluate(problem(), source, device="cpu", timed=False).weight_sync == "state_dict"
 
 
 def test_a_reference_that_fails_leaves_nothing_behind(strict_session: Session) -> None:

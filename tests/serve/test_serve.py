@@ -36,24 +36,24 @@ from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from kernelgauge.cli.judge import refuse_without_walls
+from kernelgauge.cli.judge import refuse_without_isolation
 from kernelgauge.cli.main import app
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import BackendMissing, MachineError, ReferenceTooLarge, StoreError, UsageError
-from kernelgauge.sandbox.isolation import WALLS
-from kernelgauge.schema import Difference, Evaluation, Executed, Finding, Ran, Trial, digest
+from kernelgauge.sandbox.isolation import LAYERS
+from kernelgauge.schema import Difference, Evaluation, Executed, ExecutedWork, Finding, Trial, digest
 from kernelgauge.serve.accounts import Account, Accounts
 from kernelgauge.serve.app import application
 from kernelgauge.serve.body import LimitedBody, Throttle
-from kernelgauge.serve.claims import ATTEMPTS, OWN_PAUSE_SECONDS, PAUSE_SECONDS, Claim, Claims
+from kernelgauge.serve.claims import ATTEMPTS, OWN_PAUSE_SECONDS, PAUSE_SECONDS, SubmissionClaim, SubmissionClaims
 from kernelgauge.serve.client import Client
 from kernelgauge.serve.database import VERSION, opened, reading, submissions, writing
 from kernelgauge.serve.intake import accepted
+from kernelgauge.serve.isolation import check_layers
 from kernelgauge.serve.judging import FAILURES, Judge
-from kernelgauge.serve.server import Judges, address, listening, served
-from kernelgauge.serve.setting import Setting, announce, check_same, check_secret
+from kernelgauge.serve.server import JudgePool, address, listening, served
+from kernelgauge.serve.setting import ServerSetting, announce, check_same, check_secret
 from kernelgauge.serve.submissions import Allowance, Submissions, TooMany
-from kernelgauge.serve.walls import check_walls
 
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is on PATH")
 EVIL = "</script><script>document.title='owned'</script><img src=x onerror=document.title='owned'>"
@@ -84,7 +84,7 @@ def handed_in(engine: Engine, count: int, name: str = "ann") -> list[int]:
     return [desk.hand_in(account, "1/19", f"x = '{name} {number}'\n")[0] for number in range(count)]
 
 
-def the_claim(claims: Claims) -> Claim:
+def the_claim(claims: SubmissionClaims) -> SubmissionClaim:
     claim = claims.take()
     assert claim is not None
     return claim
@@ -129,7 +129,7 @@ def test_tokens_are_nowhere_in_the_database(tmp_path: Path) -> None:
 
 def test_judges_at_once_never_hold_the_same_submission(engine: Engine) -> None:
     numbers = handed_in(engine, 60)
-    claims = Claims(engine)
+    claims = SubmissionClaims(engine)
 
     def take_all(_: int) -> list[int]:
         return [claim.number for claim in iter(claims.take, None)]
@@ -141,10 +141,10 @@ def test_judges_at_once_never_hold_the_same_submission(engine: Engine) -> None:
 
 def test_what_a_dead_judge_held_is_judged_by_another_and_only_once(engine: Engine) -> None:
     handed_in(engine, 1)
-    dead = the_claim(Claims(engine, lease=-1.0))
-    alive = the_claim(Claims(engine))
-    assert alive.number == dead.number and Claims(engine).take() is None
-    claims = Claims(engine)
+    dead = the_claim(SubmissionClaims(engine, lease=-1.0))
+    alive = the_claim(SubmissionClaims(engine))
+    assert alive.number == dead.number and SubmissionClaims(engine).take() is None
+    claims = SubmissionClaims(engine)
     claims.renew([dead])
     assert not claims.end(dead, make_evaluation("1/19", 9.0))
     assert claims.end(alive, make_evaluation("1/19", 2.0))
@@ -157,31 +157,31 @@ def test_what_a_dead_judge_held_is_judged_by_another_and_only_once(engine: Engin
 
 def test_a_lease_that_is_renewed_holds(engine: Engine) -> None:
     handed_in(engine, 1)
-    claim = the_claim(Claims(engine, lease=-1.0))
-    Claims(engine).renew([claim])
-    assert Claims(engine).take() is None
-    assert Claims(engine).end(claim, make_evaluation("1/19"))
+    claim = the_claim(SubmissionClaims(engine, lease=-1.0))
+    SubmissionClaims(engine).renew([claim])
+    assert SubmissionClaims(engine).take() is None
+    assert SubmissionClaims(engine).end(claim, make_evaluation("1/19"))
 
 
 def test_what_kills_its_judges_is_given_up(engine: Engine) -> None:
     handed_in(engine, 2)
     for _ in range(ATTEMPTS):
-        claims = Claims(engine, lease=-1.0)
+        claims = SubmissionClaims(engine, lease=-1.0)
         killer = the_claim(claims)
         assert killer.number == 1 and claims.begin(killer)
-    assert the_claim(Claims(engine)).number == 2
+    assert the_claim(SubmissionClaims(engine)).number == 2
     found = Submissions(engine).get(1)
     assert found is not None and found.state == "failed" and "no judge came to an end" in found.reason
 
 
 def test_what_was_interrupted_or_only_claimed_costs_no_attempt(engine: Engine) -> None:
     handed_in(engine, 1)
-    claims = Claims(engine)
+    claims = SubmissionClaims(engine)
     for _ in range(ATTEMPTS + 1):
         claim = the_claim(claims)
         assert claims.begin(claim) and claims.give_back(claim)
     for _ in range(ATTEMPTS + 1):
-        the_claim(Claims(engine, lease=-1.0))  # and its judge dies before it begins
+        the_claim(SubmissionClaims(engine, lease=-1.0))  # and its judge dies before it begins
     assert the_claim(claims).attempts == 0
 
 
@@ -189,7 +189,11 @@ def test_what_a_machine_could_not_judge_rests_and_is_given_to_another_first(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     handed_in(engine, 1)
-    broken, other, desk = Claims(engine, judge="broken"), Claims(engine, judge="other"), Submissions(engine)
+    broken, other, desk = (
+        SubmissionClaims(engine, judge="broken"),
+        SubmissionClaims(engine, judge="other"),
+        Submissions(engine),
+    )
     assert broken.put_off(the_claim(broken), "the machine failed")
     found = desk.get(1)
     assert found is not None and (found.state, found.attempts, found.reason) == ("waiting", 1, "the machine failed")
@@ -217,7 +221,7 @@ class Later:
 
 
 def test_what_could_not_be_judged_waits_again_when_it_is_handed_in_again(engine: Engine) -> None:
-    desk, ann, claims = Submissions(engine), an_account(engine), Claims(engine)
+    desk, ann, claims = Submissions(engine), an_account(engine), SubmissionClaims(engine)
     assert desk.hand_in(ann, "1/19", "x = 1\n") == (1, True)
     claim = the_claim(claims)
     assert claims.put_off(dataclasses.replace(claim, attempts=ATTEMPTS - 1), "the machine failed")
@@ -230,7 +234,11 @@ def test_what_could_not_be_judged_waits_again_when_it_is_handed_in_again(engine:
 
 
 def test_what_waits_again_counts_like_what_is_new(engine: Engine) -> None:
-    desk, ann, claims = Submissions(engine, Allowance(per_hour=1, waiting=9)), an_account(engine), Claims(engine)
+    desk, ann, claims = (
+        Submissions(engine, Allowance(per_hour=1, waiting=9)),
+        an_account(engine),
+        SubmissionClaims(engine),
+    )
     desk.hand_in(ann, "1/19", "x = 1\n")
     with writing(engine) as connection:
         connection.execute(update(submissions).values(created=time.time() - 4000))
@@ -253,8 +261,8 @@ def test_a_repeat_needs_no_room(engine: Engine) -> None:
     for problem, source, backend in (("1/19", "x = 3\n", ""), ("1/20", "x = 1\n", ""), ("1/19", "x = 1\n", "triton")):
         with pytest.raises(TooMany, match="within an hour"):
             desk.hand_in(ann, problem, source, backend)
-    assert Claims(engine).end(the_claim(Claims(engine)), make_evaluation("1/19"))
-    announce(engine, Setting(device="cpu", sizes="full", protocol=load_protocol("strict"), jobs=1))
+    assert SubmissionClaims(engine).end(the_claim(SubmissionClaims(engine)), make_evaluation("1/19"))
+    announce(engine, ServerSetting(device="cpu", sizes="full", protocol=load_protocol("strict"), jobs=1))
     with pytest.raises(TooMany, match="within an hour"):  # it would be judged anew
         desk.hand_in(ann, "1/19", "x = 1\n")
 
@@ -262,15 +270,15 @@ def test_a_repeat_needs_no_room(engine: Engine) -> None:
 def test_under_another_setting_a_kernel_is_judged_anew(engine: Engine) -> None:
     desk, ann, strict = Submissions(engine), an_account(engine), load_protocol("strict")
     for sizes in ("full", "medium"):
-        announce(engine, Setting(device="cpu", sizes=sizes, protocol=strict, jobs=1))
+        announce(engine, ServerSetting(device="cpu", sizes=sizes, protocol=strict, jobs=1))
         assert desk.hand_in(ann, "1/19", "x = 1\n")[1]
-        assert Claims(engine).end(the_claim(Claims(engine)), make_evaluation("1/19"))
+        assert SubmissionClaims(engine).end(the_claim(SubmissionClaims(engine)), make_evaluation("1/19"))
         assert not desk.hand_in(ann, "1/19", "x = 1\n")[1]
 
 
 def test_a_restart_loses_nothing(engine: Engine) -> None:
     handed_in(engine, 3)
-    claims = Claims(engine)
+    claims = SubmissionClaims(engine)
     claims.end(the_claim(claims), make_evaluation("1/19", 2.0))
     the_claim(claims)
     again = opened(engine.url.render_as_string(hide_password=False))
@@ -351,7 +359,7 @@ def test_a_server_that_cannot_begin_changes_nothing(tmp_path: Path) -> None:
     """Else the judges of the one that holds the port, or that begins with the right folders, would end."""
     database = f"sqlite:///{tmp_path / 'serve.db'}"
     engine = opened(database)
-    announce(engine, ours := Setting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1))
+    announce(engine, ours := ServerSetting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1))
     fixed = ["--db", database, "--device", "cpu", "--sizes", "odd", "--judges", "0"]
     with listening("127.0.0.1", 0) as held:
         port = str(held.getsockname()[1])
@@ -372,7 +380,7 @@ def test_a_judge_that_cannot_be_begun_is_begun_later(
     """For want of memory or processes, here of the program."""
     monkeypatch.setattr("kernelgauge.serve.server._PAUSE_SECONDS", 0.05)
     program, begun = tmp_path / "judge", tmp_path / "begun"
-    pool = Judges([str(program)], {}, 1)
+    pool = JudgePool([str(program)], {}, 1)
     try:
         assert comes_true(lambda: "could not be begun" in caplog.text)
         (tmp_path / "new").write_text(f"#!/bin/sh\n: > {begun}\nexec /bin/sleep 100\n")
@@ -447,7 +455,7 @@ class Scripted:
         self.endings = endings
         self.begun: list[int] = []
 
-    def submit(self, claim: Claim, begun: Callable[[], None]) -> Future[Evaluation]:
+    def submit(self, claim: SubmissionClaim, begun: Callable[[], None]) -> Future[Evaluation]:
         begun()
         self.begun.append(claim.number)
         future: Future[Evaluation] = Future()
@@ -478,7 +486,7 @@ def test_the_loop_keeps_verdicts_repeats_failures_and_gives_back_what_it_holds(e
         4: [RuntimeError("a fault of ours"), make_evaluation("1/19", 1.0)],
     })  # fmt: skip
     desk, stop = Submissions(engine), threading.Event()
-    judge = threading.Thread(target=Judge(Claims(engine), scripted, pause=0.01).run, args=(stop,))
+    judge = threading.Thread(target=Judge(SubmissionClaims(engine), scripted, pause=0.01).run, args=(stop,))
     judge.start()
     try:
         assert comes_true(lambda: desk.counts() == {"waiting": 0, "judging": 1, "judged": 3, "failed": 1}, 120)
@@ -498,7 +506,7 @@ def test_a_broken_machine_stops_taking_and_makes_nothing_final(engine: Engine) -
     failing: list[Evaluation | BaseException] = [MachineError("the GPU has fallen off the bus") for _ in range(20)]
     scripted = Scripted({number: list(failing) for number in range(1, 21)})
     with pytest.raises(MachineError, match=r"submissions in a row.*fallen off the bus"):
-        Judge(Claims(engine), scripted, pause=0.01).run(threading.Event())
+        Judge(SubmissionClaims(engine), scripted, pause=0.01).run(threading.Event())
     desk = Submissions(engine)
     assert desk.counts() == {"waiting": 20, "judging": 0, "judged": 0, "failed": 0}
     assert len(scripted.begun) <= FAILURES + 1
@@ -512,7 +520,9 @@ def test_what_only_this_machine_lacks_does_not_end_its_judge(engine: Engine) -> 
         number: [ReferenceTooLarge("it takes 80 GB")] for number in range(1, 2 * FAILURES + 1)
     }
     desk = Submissions(engine)
-    judged_within(Judge(Claims(engine), Scripted(missing | {2 * FAILURES + 1: [make_evaluation("1/19")]})), desk)
+    judged_within(
+        Judge(SubmissionClaims(engine), Scripted(missing | {2 * FAILURES + 1: [make_evaluation("1/19")]})), desk
+    )
     assert desk.counts()["failed"] == 0
 
 
@@ -525,10 +535,10 @@ def test_strangers_are_judged_under_secret_seeds_only() -> None:
 def test_a_verdict_outlives_a_database_that_is_away(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a full disk: the first writes of the verdict fail."""
     handed_in(engine, 1)
-    claims, away = Claims(engine), iter(range(3))
+    claims, away = SubmissionClaims(engine), iter(range(3))
     end = claims.end
 
-    def failing(claim: Claim, verdict: Evaluation) -> bool:
+    def failing(claim: SubmissionClaim, verdict: Evaluation) -> bool:
         if next(away, None) is not None:
             raise OperationalError("UPDATE", {}, Exception("database or disk is full"))
         return end(claim, verdict)
@@ -542,24 +552,24 @@ def test_a_lease_is_renewed_as_long_as_a_judgement_takes(engine: Engine) -> None
     handed_in(engine, 1)
 
     class Slow(Scripted):
-        def submit(self, claim: Claim, begun: Callable[[], None]) -> Future[Evaluation]:
+        def submit(self, claim: SubmissionClaim, begun: Callable[[], None]) -> Future[Evaluation]:
             begun()
             future: Future[Evaluation] = Future()
             threading.Timer(12.0, future.set_result, [make_evaluation("1/19", 2.0)]).start()
             return future
 
-    stolen: list[Claim | None] = []
+    stolen: list[SubmissionClaim | None] = []
     desk, watching = Submissions(engine), threading.Event()
 
     def thief() -> None:
         while not watching.wait(0.05):
             if desk.counts()["judging"]:
-                stolen.append(Claims(engine).take())
+                stolen.append(SubmissionClaims(engine).take())
 
     watcher = threading.Thread(target=thief)
     watcher.start()
     try:
-        judged_within(Judge(Claims(engine, lease=5.0), Slow({})), desk)
+        judged_within(Judge(SubmissionClaims(engine, lease=5.0), Slow({})), desk)
     finally:
         watching.set()
         watcher.join()
@@ -577,21 +587,21 @@ def judged_within(judge: Judge, desk: Submissions) -> None:
         thread.join()
 
 
-def the_same(engine: Engine, setting: Setting) -> None:
+def the_same(engine: Engine, setting: ServerSetting) -> None:
     with reading(engine) as connection:
         check_same(connection, setting)
 
 
 def test_a_judge_of_another_setting_is_refused(engine: Engine) -> None:
     protocol = load_protocol("strict")
-    ours = Setting(device="cpu", sizes="small", protocol=protocol, jobs=1)
+    ours = ServerSetting(device="cpu", sizes="small", protocol=protocol, jobs=1)
     the_same(engine, ours)  # no server has said anything yet
     announce(engine, ours)
     the_same(engine, ours.model_copy(update={"device": "cuda", "jobs": 7}))
     others = {
         "sizes": {"sizes": "medium"},
         "math": {"protocol": protocol.under(math="bf16")},
-        "rules": {"protocol": protocol.under(rules="kernel-required")},
+        "kernel_policy": {"protocol": protocol.under(kernel_policy="kernel-required")},
     }
     for name, change in others.items():
         with pytest.raises(UsageError, match=name):
@@ -603,37 +613,37 @@ def test_a_judge_of_another_setting_is_refused(engine: Engine) -> None:
 
 def test_a_judge_ends_when_the_server_judges_otherwise(engine: Engine) -> None:
     """Nothing more is taken, and what was judged by the old rules is no verdict: it waits for another judge."""
-    ours = Setting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1)
+    ours = ServerSetting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1)
     theirs = ours.model_copy(update={"sizes": "medium"})
     announce(engine, ours)
     handed_in(engine, 3)
 
     class Changing(Scripted):
-        def submit(self, claim: Claim, begun: Callable[[], None]) -> Future[Evaluation]:
+        def submit(self, claim: SubmissionClaim, begun: Callable[[], None]) -> Future[Evaluation]:
             if claim.number == 2:
                 announce(engine, theirs)
             return super().submit(claim, begun)
 
     evaluator = Changing({1: [make_evaluation("1/19", 2.0)], 2: [make_evaluation("1/19", 2.0)]})
     told: list[int] = []
-    judge = Judge(Claims(engine, setting=ours), evaluator, lambda claim, kept: told.append(claim.number))
+    judge = Judge(SubmissionClaims(engine, setting=ours), evaluator, lambda claim, kept: told.append(claim.number))
     with pytest.raises(UsageError, match=r"other rules than this judge: sizes \(small, there medium\) differ"):
         judge.run(threading.Event())
     assert told == [] and evaluator.begun == [1, 2]
     with pytest.raises(UsageError, match="other rules"):
-        Claims(engine, setting=ours).take()
+        SubmissionClaims(engine, setting=ours).take()
     desk = Submissions(engine)
     assert desk.counts() == {"waiting": 3, "judging": 0, "judged": 0, "failed": 0}
     assert {each.attempts for each in desk.several([1, 2, 3])} == {0}
-    assert the_claim(Claims(engine, setting=theirs)).number == 1
+    assert the_claim(SubmissionClaims(engine, setting=theirs)).number == 1
 
 
 def test_a_running_judge_says_why_it_ends(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path / 'serve.db'}"
     engine = opened(address)
-    words = ["judge", "--device", "cpu", "--sizes", "small", "--math", "torch", "--rules", "any"]
-    protocol = load_protocol("strict").under(math="torch", rules="any")
-    announce(engine, setting := Setting(device="cpu", sizes="small", protocol=protocol, jobs=1))
+    words = ["judge", "--device", "cpu", "--sizes", "small", "--math", "torch", "--kernel-policy", "any"]
+    protocol = load_protocol("strict").under(math="torch", kernel_policy="any")
+    announce(engine, setting := ServerSetting(device="cpu", sizes="small", protocol=protocol, jobs=1))
     (number,) = handed_in(engine, 1)
     line = [sys.executable, "-m", "kernelgauge", *words]
     judge = subprocess.Popen(line, env={**os.environ, "KERNELGAUGE_DB": address}, stderr=subprocess.PIPE, text=True)
@@ -648,9 +658,9 @@ def test_a_running_judge_says_why_it_ends(tmp_path: Path) -> None:
 
 
 def test_a_verdict_by_other_rules_than_the_servers_is_not_kept(engine: Engine) -> None:
-    ours = Setting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1)
+    ours = ServerSetting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1)
     handed_in(engine, 1)
-    claims = Claims(engine, setting=ours)
+    claims = SubmissionClaims(engine, setting=ours)
     claim = the_claim(claims)
     announce(engine, ours.model_copy(update={"sizes": "medium"}))
     with pytest.raises(UsageError, match="other rules"):
@@ -662,26 +672,26 @@ def test_a_verdict_by_other_rules_than_the_servers_is_not_kept(engine: Engine) -
 def test_what_waits_is_known_under_the_setting_that_it_is_judged_by(engine: Engine) -> None:
     """Else another could hand in the same kernel, and have it judged a second time under that setting."""
     desk, ann, bob = Submissions(engine), an_account(engine), an_account(engine, "bob")
-    small = Setting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1)
+    small = ServerSetting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1)
     announce(engine, small)
     medium = small.model_copy(update={"sizes": "medium"})
     assert desk.hand_in(ann, "1/19", "x = 1\n") == (1, True)
     announce(engine, medium)
     assert desk.hand_in(bob, "1/19", "x = 1  # mine\n") == (1, False)
-    assert Claims(engine).end(the_claim(Claims(engine)), make_evaluation("1/19"))
+    assert SubmissionClaims(engine).end(the_claim(SubmissionClaims(engine)), make_evaluation("1/19"))
     announce(engine, small)
     assert desk.hand_in(ann, "1/19", "x = 1\n") == (2, True)
     announce(engine, medium)  # where its own account had that kernel judged: it stays what it was
     assert desk.hand_in(bob, "1/19", "x = 1  # mine\n") == (1, False)
 
 
-def test_without_walls_nobody_is_judged(capsys: pytest.CaptureFixture[str]) -> None:
-    check_walls(WALLS)
+def test_without_layers_nobody_is_judged(capsys: pytest.CaptureFixture[str]) -> None:
+    check_layers(LAYERS)
     for missing in ("network", "pid", "mount", "files", "reads", "syscalls"):
-        with pytest.raises(UsageError, match=f"no {missing} wall"):
-            check_walls(set(WALLS) - {missing})
-    refuse_without_walls(["limits"], without=True)
-    assert "WARNING: no network, pid, mount, files, reads, syscalls wall" in capsys.readouterr().err
+        with pytest.raises(UsageError, match=f"no {missing} isolation layer"):
+            check_layers(set(LAYERS) - {missing})
+    refuse_without_isolation(["limits"], without=True)
+    assert "WARNING: no network, pid, mount, files, reads, syscalls isolation layer" in capsys.readouterr().err
 
 
 def test_a_judge_keeps_what_it_was_told_to_itself() -> None:
@@ -689,7 +699,7 @@ def test_a_judge_keeps_what_it_was_told_to_itself() -> None:
     script = (
         "import ctypes, os, subprocess\n"
         "from kernelgauge.cli.judge import SECRETS\n"
-        "from kernelgauge.serve.walls import keep_to_ourselves\n"
+        "from kernelgauge.serve.isolation import keep_to_ourselves\n"
         "keep_to_ourselves(*SECRETS)\n"
         "print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), flush=True)\n"
         "subprocess.run(['env'])\n"
@@ -806,7 +816,7 @@ def test_a_program_hands_in_and_reads_the_verdict(web: Web) -> None:
     number = client.hand_in("1/19", "# an answer\n")
     assert client.hand_in("level1/19", "# an answer\n") == number
     assert client.verdict(number)["state"] == "waiting"
-    claims = Claims(web.engine)
+    claims = SubmissionClaims(web.engine)
     claims.end(the_claim(claims), make_evaluation("1/19", 2.0, contestant="ann"))
     found = client.waited(number)
     assert found["verdict"]["speedup"] == 2.0 and found["account"] == "ann"
@@ -823,7 +833,7 @@ def test_a_program_hands_in_and_reads_the_verdict(web: Web) -> None:
 def test_the_boards_show_a_verdict_as_soon_as_it_is_there(web: Web) -> None:
     assert b"Nothing has been judged yet" in web.ask("GET", "/")[2]
     web.hand_in(b"# the fastest\n")
-    claims = Claims(web.engine)
+    claims = SubmissionClaims(web.engine)
     claim = the_claim(claims)
     record = make_evaluation("1/19", 2.0, contestant="ann")
     claims.end(claim, record)
@@ -838,14 +848,20 @@ def test_what_a_candidate_said_is_for_its_account_only(web: Web) -> None:
     """It opened a file of the judge's user, printed it and raised: log, reason and more have its words."""
     secret, other = "-----BEGIN OPENSSH PRIVATE KEY-----", Accounts(web.engine).add("bob")
     web.hand_in(b"x = 1\n")
-    claims = Claims(web.engine)
+    claims = SubmissionClaims(web.engine)
     wrong = Difference(output=0, shape=(2,), wrong=1, region=((0, 0),), hints=(secret,))
     trial = Trial(variant="own", error=9.0, allowed=1.0, reference_error=0.1, agreed=False, difference=wrong)
     seen = Finding(rule="no_own_kernel", severity="review", reason=secret, evidence=secret)
-    ran = Ran(own=(Executed(name=secret, calls=1, time_us=1.0),), others=())
+    executed = ExecutedWork(own=(Executed(name=secret, calls=1, time_us=1.0),), others=())
     said = {"reason": f"OSError: {secret}", "log": secret, "trials": (trial,), "notes": (secret,)}
     record = make_evaluation(
-        "1/19", outcome="runtime_error", contestant="ann", rules="default", findings=(seen,), ran=ran, **said
+        "1/19",
+        outcome="runtime_error",
+        contestant="ann",
+        kernel_policy="default",
+        findings=(seen,),
+        executed=executed,
+        **said,
     )
     claims.end(the_claim(claims), record)
     assert comes_true(lambda: web.ask("GET", f"/records/{record.id}.html")[0] == 200, 120)
@@ -1041,7 +1057,7 @@ def test_what_a_form_cannot_be_decoded_to_is_a_sentence(web: Web, monkeypatch: p
 @needs_browser
 def test_hostile_text_is_shown_and_never_runs(web: Web) -> None:
     """Typed into the form by a real browser, judged, and read on every page that shows it."""
-    claims = Claims(web.engine)
+    claims = SubmissionClaims(web.engine)
     with Browser() as browser:
         browser.open(f"{web.address}/submit", width=390)
         assert browser.js("document.documentElement.scrollWidth") <= 390
@@ -1088,7 +1104,7 @@ def test_two_judges_a_killed_one_and_a_restart(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     fixed = ["--device", "cpu", "--sizes", "small", "--protocol", str(tmp_path / "quick.toml"), "--lease", "5"]
-    fixed += ["--math", "torch", "--rules", "default"]
+    fixed += ["--math", "torch", "--kernel-policy", "default"]
     line = [sys.executable, "-m", "kernelgauge", "serve", "--port", str(port), *fixed]
     address, environment = f"http://127.0.0.1:{port}", {**os.environ, **database}
     where = {"KERNELGAUGE_SERVER": address, "KERNELGAUGE_TOKEN": token}
@@ -1117,7 +1133,9 @@ def test_two_judges_a_killed_one_and_a_restart(tmp_path: Path) -> None:
         assert first["number"] == 1 and first["verdict"]["outcome"] == "passed" and done.returncode == 0
         verdicts = [client.verdict(number)["verdict"] for number in numbers]
         assert {(each["outcome"], each["rule"]) for each in verdicts} == {("rejected", "imports_evaluator")}
-        assert {(each["math"], each["rules"], each["sizes"]) for each in verdicts} == {("torch", "default", "small")}
+        assert {(each["math"], each["kernel_policy"], each["sizes"]) for each in verdicts} == {
+            ("torch", "default", "small")
+        }
         done = command("judge", "--sizes", "small", "--device", "cpu", **database)
         assert done.returncode == 2 and "the server judges with other rules" in done.stderr
     finally:

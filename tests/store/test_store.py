@@ -17,7 +17,7 @@ from factories import make_answer, make_baseline, make_candidate, make_evaluatio
 
 from kernelgauge.errors import StoreError
 from kernelgauge.schema import NoCandidate, Outcome
-from kernelgauge.store import Run, codec, latest
+from kernelgauge.store import Run, latest
 from kernelgauge.store.baselines import read, write
 from kernelgauge.store.since import since
 
@@ -266,21 +266,6 @@ def test_a_record_from_the_future_names_who_wrote_it(folder: Path) -> None:
     (folder / "run.json").write_text(json.dumps(header))
     with pytest.raises(StoreError, match=r"run.json was written by kernelgauge 7.1"):
         Run.read(folder)
-
-
-def test_an_older_record_is_migrated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it will be when format 2 exists: the migration renames a field of format 1."""
-
-    def from_1(data: dict[str, object]) -> dict[str, object]:
-        data["contestant"] = data.pop("author")
-        return {**data, "format": 2}
-
-    monkeypatch.setattr(codec, "FORMAT", 2)
-    monkeypatch.setattr(codec, "MIGRATIONS", [from_1])
-    old = json.loads(codec.encode(make_header()))
-    old["author"] = old.pop("contestant")
-    header = codec.decode(json.dumps(old), type(make_header()), "run.json")
-    assert (header.contestant, header.format) == ("folder:answers", 2)
 
 
 # Two processes, full disks, folders that cannot be written

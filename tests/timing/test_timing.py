@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from kernelgauge.config import TimingRules, load_protocol
+from kernelgauge.config import TimingPlan, load_protocol
 from kernelgauge.timing.ratio import Ratio, median_deviation, of_means, of_rounds, paired, standard_error_of_median
-from kernelgauge.timing.stopping import finished, in_doubt
+from kernelgauge.timing.stopping import finished, needs_recheck
 
 STRICT = load_protocol("strict").timing
 PUBLISHED = load_protocol("v0.1").timing
@@ -91,7 +91,7 @@ NARROW, WIDE = Ratio(1.0, 0.995, 1.005), Ratio(1.0, 0.9, 1.1)
 
 
 @pytest.mark.parametrize(
-    ("rules", "samples", "own", "seconds", "ratio", "why"),
+    ("plan", "samples", "own", "seconds", "ratio", "why"),
     [
         (STRICT, 25, 5, 0.1, NARROW, "precise"),
         (STRICT, 25, 5, 0.1, WIDE, None),
@@ -106,10 +106,10 @@ NARROW, WIDE = Ratio(1.0, 0.995, 1.005), Ratio(1.0, 0.9, 1.1)
     ],
 )
 def test_when_sampling_ends(
-    rules: TimingRules, samples: int, own: int, seconds: float, ratio: Ratio | None, why: str | None
+    plan: TimingPlan, samples: int, own: int, seconds: float, ratio: Ratio | None, why: str | None
 ) -> None:
     assert STRICT.min_samples == 25 and STRICT.processes == 5
-    assert finished(rules, samples, seconds, ratio, own=own) == why
+    assert finished(plan, samples, seconds, ratio, own=own) == why
 
 
 @pytest.mark.parametrize(
@@ -129,12 +129,12 @@ def test_when_sampling_ends(
         pytest.param(Ratio(1.009, 0.99, 1.03), 0.01, False, id="charged less than can be told"),
     ],
 )
-def test_when_a_ratio_is_in_doubt(ratio: Ratio, charged: float, doubtful: bool) -> None:
-    rules = load_protocol("strict").timing_on("cuda")
-    assert rules.doubt == 0.05 and rules.resolution == 0.02
-    assert in_doubt(ratio, rules, charged) is doubtful
+def test_when_a_ratio_needs_a_recheck(ratio: Ratio, charged: float, doubtful: bool) -> None:
+    plan = load_protocol("strict").timing_on("cuda")
+    assert plan.recheck_band == 0.05 and plan.resolution == 0.02
+    assert needs_recheck(ratio, plan, charged) is doubtful
 
 
 def test_nothing_is_in_doubt_where_rounds_are_fixed() -> None:
     for rules in (load_protocol("strict").timing_on("cpu"), load_protocol("v0.1").timing_on("cuda")):
-        assert not in_doubt(Ratio(1.0, 0.5, 2.0), rules, charged=0.5)
+        assert not needs_recheck(Ratio(1.0, 0.5, 2.0), rules, charged=0.5)

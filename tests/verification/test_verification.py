@@ -119,8 +119,8 @@ def test_what_does_not_count_under_strict_is_in_the_docs_with_its_reason() -> No
     for key in catalogue.select():
         recorded = verified(key)
         assert recorded is not None, key
-        if recorded.trivial["strict"] or recorded.shortcuts["strict"]:
-            weak[key] = (*recorded.trivial["strict"], *recorded.shortcuts["strict"])
+        if recorded.trivial_answers["strict"] or recorded.shortcuts["strict"]:
+            weak[key] = (*recorded.trivial_answers["strict"], *recorded.shortcuts["strict"])
     rows = re.findall(r"^\| (\d/\d+)_\w+ \|", (DOCS / "reference" / "problems.md").read_text(), re.MULTILINE)
     assert sorted(rows) == sorted(weak)
 
@@ -130,10 +130,10 @@ def test_a_problem_known_to_accept_a_cut_corner_does_not_count(session: Session)
     assert problem.shortcuts["strict"]
     source = problem.source.replace("class Model(", "class ModelNew(")
     record = session.evaluate(problem, source, timed=False)
-    assert record.passed and not record.counts
-    assert record.trivial == problem.shortcuts["strict"]
+    assert record.passed and not record.scored
+    assert record.trivial_answers == problem.shortcuts["strict"]
     published = session.evaluate(problem, source, timed=False, protocol="v0.1")
-    assert published.counts and not published.trivial
+    assert published.scored and not published.trivial_answers
 
 
 CHAOTIC = """
@@ -165,17 +165,19 @@ def test_where_rounding_decides_nobody_is_held_to_the_answer(session: Session, s
     """Neither agrees with a float64 run, but only of one do other roundings of the inputs say something else."""
     problem = Problem(key="own", name="own", source=source)
     record = session.evaluate(problem, source.replace("class Model(", "class ModelNew("), timed=False)
-    assert record.passed and record.counts is not decides, record.reason
-    assert (ROUNDING in record.trivial) is decides
+    assert record.passed and record.scored is not decides, record.reason
+    assert (ROUNDING in record.trivial_answers) is decides
     said = "rounding decides the answer" if decides else "the float64 run draws other random numbers"
     assert any(note.startswith(said) for note in record.notes), record.notes
-    assert not session.evaluate(problem, source.replace("class Model(", "class ModelNew("), protocol="v0.1").trivial
+    assert not session.evaluate(
+        problem, source.replace("class Model(", "class ModelNew("), protocol="v0.1"
+    ).trivial_answers
 
 
 def test_an_honest_own_file_is_sound(session: Session, tmp_path: Path) -> None:
     finding = verify(session, own(tmp_path, HONEST), [load_protocol("strict"), load_protocol("v0.1")])
     assert finding.broken == ()
-    assert finding.trivial == {"strict": (), "v0.1": ()}
+    assert finding.trivial_answers == {"strict": (), "v0.1": ()}
     assert finding.idle == ("linear.bias",), "a bias before a batch norm changes nothing"
     assert finding.shortcuts["strict"] == ()
     assert {"without norm.weight", "without norm.bias", "tf32"} <= set(finding.shortcuts["v0.1"])
@@ -215,8 +217,8 @@ def test_weak_own_files_are_found_under_both_protocols(
     session: Session, tmp_path: Path, forward: str, answer: str
 ) -> None:
     finding = verify(session, own(tmp_path, forward), [load_protocol("strict"), load_protocol("v0.1")])
-    assert answer in finding.trivial["strict"]
-    assert answer in finding.trivial["v0.1"]
+    assert answer in finding.trivial_answers["strict"]
+    assert answer in finding.trivial_answers["v0.1"]
 
 
 def test_a_forward_whose_shapes_depend_on_values_is_sound(session: Session, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import os
 import pytest
 import torch
 
-from kernelgauge.sandbox.spot_check import glimpse, lie_in
+from kernelgauge.sandbox.spot_check import lie_in, sample_outputs
 from kernelgauge.wire.messages import Place, TensorSpec
 from kernelgauge.wire.outputs import folded, in_memory
 from kernelgauge.wire.regions import HostRegion
@@ -52,9 +52,9 @@ def test_the_parent_takes_no_folded_output_for_computed() -> None:
     column = torch.arange(3.0)
     spec = TensorSpec(shape=(3, 4), dtype="float32")
     told = Place(address=column.data_ptr(), strides=(1, 0))
-    assert glimpse(os.getpid(), [told], [spec]) is None
+    assert sample_outputs(os.getpid(), [told], [spec]) is None
     rows = torch.zeros(3, 4)
-    assert glimpse(os.getpid(), [Place(address=rows.data_ptr(), strides=(4, 1))], [spec]) is not None
+    assert sample_outputs(os.getpid(), [Place(address=rows.data_ptr(), strides=(4, 1))], [spec]) is not None
 
 
 def test_a_second_mapping_of_a_region_is_known_by_its_file() -> None:

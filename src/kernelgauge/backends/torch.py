@@ -70,7 +70,8 @@ def _without_autotune_files() -> None:
 def _compiler_processes() -> int:
     """Every core, where a pool of processes can start: that takes a named semaphore, which not all allow.
 
-    One on a GPU: Triton asks for it in every process of the pool, and behind a build's walls no child can start it.
+    One on a GPU: Triton asks for it in every process of the pool, and behind a build's isolation layers no child can
+    start it.
     """
     if os.environ.get("CUDA_VISIBLE_DEVICES"):
         return 1

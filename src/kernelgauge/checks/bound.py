@@ -102,7 +102,7 @@ def surely_ms(timing: Timing) -> float:
 
     Where the workers' own word counts, and the parent's clock has only a veto, nothing was subtracted.
     """
-    return timing.candidate_ms + (0.0 if timing.unnoticed_ms else timing.overhead_ms)
+    return timing.candidate_ms + (0.0 if timing.clock_uncertainty_ms else timing.overhead_ms)
 
 
 def faster_than_memory(certain: Work, peaks: Peaks, timing: Timing) -> str | None:

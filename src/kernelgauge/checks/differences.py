@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from kernelgauge.config import Agreement
+from kernelgauge.config import Tolerance
 from kernelgauge.schema import Difference, WrongElement
 
 _SHOWN = 3
@@ -24,7 +24,7 @@ _EXPLAINED = 0.999
 
 
 def difference(
-    outputs: Sequence[torch.Tensor], expected: Sequence[torch.Tensor], agreement: Agreement, allowed: float
+    outputs: Sequence[torch.Tensor], expected: Sequence[torch.Tensor], tolerance: Tolerance, allowed: float
 ) -> Difference | None:
     """The wrong elements of that output which has the largest share of them; None if no element stands out.
 
@@ -36,7 +36,7 @@ def difference(
     for index, (output, due) in enumerate(zip(outputs, expected, strict=True)):
         try:
             got, right = _real(output), _real(due)
-            if (mask := _wrong(got, right, agreement, allowed)) is not None:
+            if (mask := _wrong(got, right, tolerance, allowed)) is not None:
                 found.append((float(mask.float().mean()), -index, got, right, mask))
         except torch.OutOfMemoryError:
             continue  # the verdict stands without it
@@ -57,7 +57,7 @@ def _real(tensor: torch.Tensor) -> torch.Tensor:
     return torch.view_as_real(tensor) if tensor.is_complex() else tensor
 
 
-def _wrong(got: torch.Tensor, due: torch.Tensor, agreement: Agreement, allowed: float) -> torch.Tensor | None:
+def _wrong(got: torch.Tensor, due: torch.Tensor, tolerance: Tolerance, allowed: float) -> torch.Tensor | None:
     """Which elements are wrong, as booleans of the output's shape; None if there are none."""
     if got.numel() == 0:
         return None
@@ -71,8 +71,8 @@ def _wrong(got: torch.Tensor, due: torch.Tensor, agreement: Agreement, allowed: 
         for start in range(0, flat.numel(), _CHUNK):
             piece = slice(start, start + _CHUNK)
             mine, theirs = left[piece].double(), right[piece].double()
-            if agreement.rule == "allclose":
-                limit: torch.Tensor | float = agreement.absolute + agreement.relative * theirs.abs()
+            if tolerance.rule == "allclose":
+                limit: torch.Tensor | float = tolerance.absolute + tolerance.relative * theirs.abs()
             else:
                 limit = times * allowed * scale
             near = (mine - theirs).abs() <= limit

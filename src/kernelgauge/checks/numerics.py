@@ -16,7 +16,7 @@ import torch
 
 from kernelgauge.checks import one_pass
 from kernelgauge.checks.one_pass import Totals
-from kernelgauge.config import Agreement
+from kernelgauge.config import Tolerance
 
 # Of the coarse floor, for the single worst element.
 _COARSE_WORST = 100
@@ -169,17 +169,17 @@ class Allowance:
         return max(found.rms / self.rms, found.worst / self.worst)
 
 
-def allowance(agreement: Agreement, eager: Distance, variant: str = "own") -> Allowance:
+def allowance(tolerance: Tolerance, eager: Distance, variant: str = "own") -> Allowance:
     """Rule `oracle`: multiples of eager's own error, with floors for scalars and exact operations.
 
     Args:
         variant: of the inputs; under `large` ones the floors are coarse.
     """
-    multiple, worst_multiple = agreement.multiples
-    coarse = agreement.coarse if variant == "large" else 0.0
+    multiple, worst_multiple = tolerance.multiples
+    coarse = tolerance.coarse if variant == "large" else 0.0
     return Allowance(
-        max(multiple * eager.rms, agreement.floor, coarse),
-        max(worst_multiple * eager.worst, agreement.worst_floor, _COARSE_WORST * coarse),
+        max(multiple * eager.rms, tolerance.floor, coarse),
+        max(worst_multiple * eager.worst, tolerance.worst_floor, _COARSE_WORST * coarse),
     )
 
 
@@ -188,7 +188,7 @@ _SPREADS = 6.0
 
 
 def honest_allowance(
-    agreement: Agreement, draws: Sequence[Distance], usual: Allowance, times: float = 1.0
+    tolerance: Tolerance, draws: Sequence[Distance], usual: Allowance, times: float = 1.0
 ) -> Allowance:
     """What to allow where honest float32 arithmetic was found to err so.
 
@@ -198,32 +198,32 @@ def honest_allowance(
         times: the most that a protocol allows so.
     """
     return Allowance(
-        max(usual.rms, min(_most([draw.rms for draw in draws], agreement), times * agreement.honest_most)),
-        max(usual.worst, min(_most([draw.worst for draw in draws], agreement), agreement.honest_worst)),
+        max(usual.rms, min(_most([draw.rms for draw in draws], tolerance), times * tolerance.honest_most)),
+        max(usual.worst, min(_most([draw.worst for draw in draws], tolerance), tolerance.honest_worst)),
     )
 
 
-def _most(errors: Sequence[float], agreement: Agreement) -> float:
+def _most(errors: Sequence[float], tolerance: Tolerance) -> float:
     """Nearly proportional to their size where they are alike, some standard deviations where they are luck."""
     mean = sum(errors) / len(errors)
     square = sum(error * error for error in errors) / len(errors)
-    return agreement.honest_multiple * math.sqrt(square) + _SPREADS * math.sqrt(max(square - mean * mean, 0.0))
+    return tolerance.honest_multiple * math.sqrt(square) + _SPREADS * math.sqrt(max(square - mean * mean, 0.0))
 
 
 def closeness(
-    outputs: Sequence[torch.Tensor], expected: Sequence[torch.Tensor], agreement: Agreement
+    outputs: Sequence[torch.Tensor], expected: Sequence[torch.Tensor], tolerance: Tolerance
 ) -> list[Distance]:
     """Rule `allclose`, per output: largest |got - due| / (absolute + relative |due|); 1 is the tolerance."""
-    return [_closeness(output, due, agreement) for output, due in zip(outputs, expected, strict=True)]
+    return [_closeness(output, due, tolerance) for output, due in zip(outputs, expected, strict=True)]
 
 
-def _closeness(output: torch.Tensor, expected: torch.Tensor, agreement: Agreement) -> Distance:
+def _closeness(output: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) -> Distance:
     if output.is_complex():
         output, expected = torch.view_as_real(output), torch.view_as_real(expected)
     worst, where = 0.0, ""
     for start, (got, right) in _chunks(output, expected):
-        tolerance = agreement.absolute + agreement.relative * right.double().abs()
-        ratio = ((got.double() - right.double()).abs() / tolerance).nan_to_num(nan=math.inf, posinf=math.inf)
+        allowed = tolerance.absolute + tolerance.relative * right.double().abs()
+        ratio = ((got.double() - right.double()).abs() / allowed).nan_to_num(nan=math.inf, posinf=math.inf)
         ratio[(got == right) | (got.isnan() & right.isnan())] = 0.0
         if float(ratio.max()) > worst:
             worst = float(ratio.max())

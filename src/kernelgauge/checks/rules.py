@@ -1,4 +1,4 @@
-"""What counts as a kernel: the rule sets, and what a candidate's text and run mean under them. Pure functions.
+"""What counts as a kernel: the kernel policies, and what a candidate's text and run mean under them. Pure functions.
 
 The text gives leads. Only what no run could deny refuses by the text alone; everything else is settled by what the
 candidate was seen to run, and is left for somebody to look at where that denies it.
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from kernelgauge.checks.source import compilers, dynamic, fallbacks, imports, inheritance, kernels
 from kernelgauge.checks.source.lead import Lead
 from kernelgauge.checks.source.python import PythonSource, Unreadable
-from kernelgauge.schema import Finding, KernelRule, Ran, Record, RuleSetName
+from kernelgauge.schema import ExecutedWork, Finding, KernelPolicyName, KernelRule, Record
 
 _TOKEN_SHARE = 0.05
 # Watched calls have warmer caches than timed ones: only one that does something else takes longer. So do kernels that
@@ -22,10 +22,10 @@ _NAMED = 3
 _MOST_LEADS = 5
 
 
-class RuleSet(Record):
+class KernelPolicy(Record):
     """Which rules reject a candidate, the gravest first, and which only mark it for review."""
 
-    name: RuleSetName
+    name: KernelPolicyName
     refuses: tuple[KernelRule, ...]
     reviews: tuple[KernelRule, ...]
 
@@ -40,10 +40,12 @@ class RuleSet(Record):
 
 _NEVER: tuple[KernelRule, ...] = ("imports_evaluator", "inherits_reference", "torch_compile", "torch_fallback")
 
-SETS: dict[RuleSetName, RuleSet] = {
-    "default": RuleSet(name="default", refuses=_NEVER, reviews=("no_own_kernel", "dynamic_code")),
-    "kernel-required": RuleSet(name="kernel-required", refuses=(*_NEVER, "no_own_kernel"), reviews=("dynamic_code",)),
-    "any": RuleSet(name="any", refuses=(), reviews=()),
+SETS: dict[KernelPolicyName, KernelPolicy] = {
+    "default": KernelPolicy(name="default", refuses=_NEVER, reviews=("no_own_kernel", "dynamic_code")),
+    "kernel-required": KernelPolicy(
+        name="kernel-required", refuses=(*_NEVER, "no_own_kernel"), reviews=("dynamic_code",)
+    ),
+    "any": KernelPolicy(name="any", refuses=(), reviews=()),
 }
 
 
@@ -64,7 +66,7 @@ class Read:
 class Seen:
     """What the candidate was seen to do, put in the terms of the rules."""
 
-    ran: Ran
+    executed: ExecutedWork
     owns: bool | None
     """Whether an own kernel ran; None where that cannot be told."""
     works: tuple[str, ...] = ()
@@ -81,13 +83,13 @@ class Seen:
     """Time of its kernels in the watched call over that of a timed call; None where nothing was timed."""
 
 
-def read(source: str, reference: str, backend: str, rules: RuleSet) -> Read:
-    """Read a candidate's text under a rule set; a text that is no Python says nothing, for it will not load.
+def read(source: str, reference: str, backend: str, policy: KernelPolicy) -> Read:
+    """Read a candidate's text under a kernel policy; a text that is no Python says nothing, for it will not load.
 
     Args:
         reference: text of the problem, which defines `Model`.
     """
-    if not rules.applies:
+    if not policy.applies:
         return Read()
     try:
         text = PythonSource(source)
@@ -109,7 +111,7 @@ def read(source: str, reference: str, backend: str, rules: RuleSet) -> Read:
     except (RecursionError, MemoryError):
         deep = Lead("dynamic_code", 1, 1, "is nested too deeply to be read")
         return Read((deep,), makes_kernels=True)
-    applying = (each for each in found if each.rule in rules.applies)
+    applying = (each for each in found if each.rule in policy.applies)
     return Read(tuple(_ordered(applying)), makes or bool(hidden), declared, loops)
 
 
@@ -126,34 +128,34 @@ def _before(leads: Sequence[Lead], lead: Lead) -> int:
     return sum((each.rule, each.weak, each.certain) == (lead.rule, lead.weak, lead.certain) for each in leads)
 
 
-def needs_run(found: Read, rules: RuleSet) -> bool:
+def needs_run(found: Read, policy: KernelPolicy) -> bool:
     """Whether only a watched run can settle what the text leaves open."""
-    settled_elsewhere = () if rules.needs_own_kernel else ("no_own_kernel",)
-    return rules.needs_own_kernel or any(
+    settled_elsewhere = () if policy.needs_own_kernel else ("no_own_kernel",)
+    return policy.needs_own_kernel or any(
         not lead.certain and lead.rule not in settled_elsewhere for lead in found.leads
     )
 
 
-def settle(found: Read, seen: Seen | None, rules: RuleSet) -> tuple[Finding, ...]:
-    """The findings; the first that refuses, in the order of the rule set, comes first.
+def settle(found: Read, seen: Seen | None, policy: KernelPolicy) -> tuple[Finding, ...]:
+    """The findings; the first that refuses, in the order of the policy, comes first.
 
     Args:
         seen: None where the candidate was not watched: then nothing but the text alone refuses.
     """
-    findings = [each for lead in found.leads if (each := _settled(lead, found, seen, rules)) is not None]
+    findings = [each for lead in found.leads if (each := _settled(lead, found, seen, policy)) is not None]
     if seen is not None:
-        findings += _by_the_run_alone(findings, found, seen, rules)
-    order = {rule: place for place, rule in enumerate(rules.applies)}
+        findings += _by_the_run_alone(findings, found, seen, policy)
+    order = {rule: place for place, rule in enumerate(policy.applies)}
     return tuple(sorted(findings, key=lambda each: (each.severity != "refuse", order[each.rule], each.line or 0)))
 
 
-def _settled(lead: Lead, found: Read, seen: Seen | None, rules: RuleSet) -> Finding | None:
-    if lead.certain and lead.rule in rules.refuses:
+def _settled(lead: Lead, found: Read, seen: Seen | None, policy: KernelPolicy) -> Finding | None:
+    if lead.certain and lead.rule in policy.refuses:
         return _finding(lead, True, "")
     if seen is None:
         return None if lead.weak else _finding(lead, False, "")
     refuses, evidence = _judged(lead, found, seen)
-    refuses = refuses and lead.rule in rules.refuses
+    refuses = refuses and lead.rule in policy.refuses
     if not refuses and (lead.weak or (lead.rule == "no_own_kernel" and seen.owns)):
         return None
     return _finding(lead, refuses, evidence)
@@ -164,7 +166,7 @@ def _judged(lead: Lead, found: Read, seen: Seen) -> tuple[bool, str]:
     reached = seen.reached.get(lead.place) if lead.place else None
     match lead.rule:
         case "torch_compile":
-            graphs = seen.ran.compiled_graphs
+            graphs = seen.executed.compiled_graphs
             return graphs > 0, _compiled(graphs)
         case "imports_evaluator":
             return reached is not None, f"it ran when {reached}ing" if reached else "it did not run"
@@ -192,15 +194,15 @@ def _without_own(found: Read, seen: Seen) -> tuple[bool, str]:
     return seen.owns is False, f"the watched call ran {_what(seen)}"
 
 
-def _by_the_run_alone(findings: Sequence[Finding], found: Read, seen: Seen, rules: RuleSet) -> list[Finding]:
+def _by_the_run_alone(findings: Sequence[Finding], found: Read, seen: Seen, policy: KernelPolicy) -> list[Finding]:
     """What the run shows and no line of the text accounts for."""
     named = {each.rule for each in findings}
     more = []
-    if seen.ran.compiled_graphs and "torch_compile" in rules.refuses and "torch_compile" not in named:
+    if seen.executed.compiled_graphs and "torch_compile" in policy.refuses and "torch_compile" not in named:
         reason = "torch.compile was at work, though the text does not name it"
-        more.append(_of_run("torch_compile", True, reason, _compiled(seen.ran.compiled_graphs)))
-    if rules.needs_own_kernel and "no_own_kernel" not in named:
-        share = seen.ran.own_share
+        more.append(_of_run("torch_compile", True, reason, _compiled(seen.executed.compiled_graphs)))
+    if policy.needs_own_kernel and "no_own_kernel" not in named:
+        share = seen.executed.own_share
         if seen.owns is False:
             reason = "no kernel of its own ran"
             more.append(_of_run("no_own_kernel", True, reason, _without_own(found, seen)[1]))
@@ -240,7 +242,7 @@ def _compiled(graphs: int) -> str:
 
 
 def _what(seen: Seen) -> str:
-    own = [each.name for each in seen.ran.own]
+    own = [each.name for each in seen.executed.own]
     parts = [_listed(seen.works)] if seen.works else []
     parts += [f"its own {_listed(own)}"] if own else ["nothing of its own"] if seen.owns is False else []
     return " and ".join(parts) or "nothing that could be seen"

@@ -14,13 +14,13 @@ from kernelgauge.cli.options import (
     AsJson,
     DeviceName,
     GpuMemoryGb,
+    KernelPolicyOption,
     MathName,
     ProtocolName,
-    RulesOption,
     SizesName,
     SuiteName,
     chosen_gpu_memory,
-    chosen_rules,
+    chosen_protocol,
     command_line,
     parse_levels,
     parse_names,
@@ -79,8 +79,10 @@ def measure(
     from kernelgauge.store.run import Run
 
     where = running_device(device)
-    rules = chosen_rules(protocol, math, None, None, where, RulesOption.anything)  # PyTorch itself is what is meant
-    contestant = TorchModes(_modes(modes, where), rules.agreement.math, load_settings().threads)
+    chosen = chosen_protocol(
+        protocol, math, None, None, where, KernelPolicyOption.anything
+    )  # PyTorch itself is what is meant
+    contestant = TorchModes(_modes(modes, where), chosen.tolerance.math, load_settings().threads)
     names = parse_names(problems)
     meant = chosen_suite(suite, names)
     default = level is None and names is None and meant is None
@@ -92,10 +94,10 @@ def measure(
         problems=tuple(keys[:limit]),
         sizes=sizes_of_run(sizes, where, keys),
         device=where,
-        protocol=rules.name,
-        protocol_digest=rules.digest,
-        math=rules.agreement.math,
-        rules=rules.rules,
+        protocol=chosen.name,
+        protocol_digest=chosen.digest,
+        math=chosen.tolerance.math,
+        kernel_policy=chosen.kernel_policy,
         gpu_memory_gb=chosen_gpu_memory(gpu_memory, where),
         command=command_line(),
     )
@@ -104,7 +106,7 @@ def measure(
         before = _known(header)
         header = header.model_copy(update={"problems": _drawn(out, keys, before, recheck)})
     with Run.create_or_resume(out, header) as store:
-        failed = _judge(contestant, store, rules)
+        failed = _judge(contestant, store, chosen)
     _show_run(out, before)
     complain_of_unjudged(failed, "modes")
 
@@ -145,7 +147,7 @@ def _drawn(out: Path, keys: Sequence[str], known: Sequence[Baseline], count: int
     return tuple(random.sample(there, min(count, len(there))))
 
 
-def _judge(contestant: TorchModes, run: Run, rules: Protocol) -> list[Done]:
+def _judge(contestant: TorchModes, run: Run, protocol: Protocol) -> list[Done]:
     """Measure what is missing and keep all of it; those that were not measured."""
     from kernelgauge.cli.progress import ModesProgress
     from kernelgauge.config import Limits
@@ -163,7 +165,7 @@ def _judge(contestant: TorchModes, run: Run, rules: Protocol) -> list[Done]:
             with ModesProgress() as watch:
                 jobs = usual_jobs(contestant, run.header.device)
                 return judge_all(
-                    session, contestant, run, run.header.problems, protocol=rules, jobs=jobs, watch=watch
+                    session, contestant, run, run.header.problems, protocol=protocol, jobs=jobs, watch=watch
                 )
         except KeyboardInterrupt:
             kept = f"{len(run.done())} measurements are kept in {run.path}"

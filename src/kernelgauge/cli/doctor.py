@@ -58,8 +58,10 @@ def doctor(
     for finding in findings:
         table.add_row(finding.backend, finding.device, words[finding.works], escape(finding.why))
     console.print(table)
-    walls = next((finding.isolation for finding in findings if finding.isolation), ())
-    console.print(f"walls around a worker: {', '.join(walls) or 'none: results are marked as not isolated'}")
+    layers = next((finding.isolation for finding in findings if finding.isolation), ())
+    console.print(
+        f"isolation layers around a worker: {', '.join(layers) or 'none: results are marked as not isolated'}"
+    )
     raise typer.Exit(3 if broken else 0)
 
 

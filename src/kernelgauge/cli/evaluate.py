@@ -13,14 +13,14 @@ from kernelgauge.cli.options import (
     BackendName,
     DeviceName,
     GpuMemoryGb,
+    KernelPolicyFlag,
     MathName,
     PrecisionName,
     ProtocolName,
-    RulesName,
     SizesName,
-    TimingMethod,
+    TimerName,
     chosen_gpu_memory,
-    chosen_rules,
+    chosen_protocol,
     chosen_sizes,
     running_device,
 )
@@ -37,10 +37,10 @@ def evaluate(
     protocol: ProtocolName = "strict",
     math: MathName = None,
     precision: PrecisionName = None,
-    timing_method: TimingMethod = None,
-    kernels: RulesName = None,
+    timer: TimerName = None,
+    kernel_policy: KernelPolicyFlag = None,
     gpu_memory: GpuMemoryGb = None,
-    time: Annotated[bool, typer.Option(help="Time a candidate that is right.")] = True,
+    timed: Annotated[bool, typer.Option("--timing/--no-timing", help="Time a candidate that is right.")] = True,
     as_json: AsJson = False,
 ) -> None:
     """Judge one candidate. Exit code: 0 passed, 1 not passed, 2 wrong use, 3 the machine failed."""
@@ -49,7 +49,7 @@ def evaluate(
 
     where = running_device(device)
     found = load_problem(problem, sizes=chosen_sizes(sizes, where, problem))
-    rules = chosen_rules(protocol, math, precision, timing_method, where, kernels)
+    chosen = chosen_protocol(protocol, math, precision, timer, where, kernel_policy)
     source = standard_input() if str(file) == "-" else read_source(file)
     # These bring torch: a wrong name or file is refused seconds before that.
     from kernelgauge.cli.progress import working
@@ -58,7 +58,7 @@ def evaluate(
 
     limits = Limits(gpu_memory_gb=chosen_gpu_memory(gpu_memory, where))
     with Session(limits=limits) as session, working(f"judging {file.name} against {found.key} {found.name}"):
-        record = session.evaluate(found, source, backend=backend, protocol=rules, device=where, timed=time)
+        record = session.evaluate(found, source, backend=backend, protocol=chosen, device=where, timed=timed)
     if as_json:
         print_object(record.summary())
     else:

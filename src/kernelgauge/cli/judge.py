@@ -14,13 +14,13 @@ import typer
 from kernelgauge.cli.database import DATABASE, SQLITE, Database, opened
 from kernelgauge.cli.options import (
     DeviceName,
+    KernelPolicyFlag,
     MathName,
     PrecisionName,
     ProtocolName,
-    RulesName,
     SizesName,
     chosen_device,
-    chosen_rules,
+    chosen_protocol,
     chosen_sizes,
 )
 from kernelgauge.cli.submit import TOKEN
@@ -28,8 +28,8 @@ from kernelgauge.cli.submit import TOKEN
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from kernelgauge.serve.claims import Claim
-    from kernelgauge.serve.setting import Setting
+    from kernelgauge.serve.claims import SubmissionClaim
+    from kernelgauge.serve.setting import ServerSetting
 
 SECRETS = (DATABASE, "PGPASSWORD", TOKEN)
 """Variables of the environment that nobody sees whom a judge begins."""
@@ -38,9 +38,11 @@ Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Candidates built at on
 Lease = Annotated[
     float, typer.Option("--lease", min=1.0, help="Seconds until another judge may take what a dead one held.")
 ]
-WithoutWalls = Annotated[
+WithoutIsolation = Annotated[
     bool,
-    typer.Option("--without-walls", help="Judge strangers' candidates though nothing keeps them from this machine."),
+    typer.Option(
+        "--without-isolation", help="Judge strangers' candidates though nothing keeps them from this machine."
+    ),
 ]
 
 
@@ -51,10 +53,10 @@ def judge(
     protocol: ProtocolName = "strict",
     math: MathName = None,
     precision: PrecisionName = None,
-    kernels: RulesName = None,
+    kernel_policy: KernelPolicyFlag = None,
     jobs: Jobs = 1,
     lease: Lease = 120.0,
-    without_walls: WithoutWalls = False,
+    without_isolation: WithoutIsolation = False,
     parent: Annotated[int | None, typer.Option("--parent", hidden=True)] = None,
 ) -> None:
     """Judge what was handed in to a server, on this machine, until ctrl-C. Any number may share one database.
@@ -63,15 +65,15 @@ def judge(
     """
     engine = opened(db)
     from kernelgauge.hardware.environment import require_device
-    from kernelgauge.serve.claims import Claims
+    from kernelgauge.serve.claims import SubmissionClaims
     from kernelgauge.serve.database import reading
     from kernelgauge.serve.evaluator import SessionEvaluator
+    from kernelgauge.serve.isolation import keep_to_ourselves
     from kernelgauge.serve.judging import Judge
     from kernelgauge.serve.setting import check_same
-    from kernelgauge.serve.walls import keep_to_ourselves
 
     keep_to_ourselves(*SECRETS)
-    setting = setting_of(device, sizes, protocol, math, precision, kernels, jobs)
+    setting = server_setting_of(device, sizes, protocol, math, precision, kernel_policy, jobs)
     require_device(setting.device)
     with reading(engine) as connection:  # before anything is begun for it
         check_same(connection, setting)
@@ -86,40 +88,40 @@ def judge(
         threading.Thread(target=_until_orphaned, args=(parent, stop), daemon=True).start()
     evaluator = SessionEvaluator(setting)
     try:
-        refuse_without_walls(evaluator.walls, without_walls)
+        refuse_without_isolation(evaluator.layers, without_isolation)
         name = f"{socket.gethostname()} {setting.device}"
-        Judge(Claims(engine, lease, name, setting), evaluator, _told).run(stop)
+        Judge(SubmissionClaims(engine, lease, name, setting), evaluator, _told).run(stop)
     finally:
         evaluator.close()
 
 
-def setting_of(
-    device: object, sizes: object, protocol: str, math: object, precision: object, kernels: object, jobs: int
-) -> Setting:
+def server_setting_of(
+    device: object, sizes: object, protocol: str, math: object, precision: object, kernel_policy: object, jobs: int
+) -> ServerSetting:
     """How all that is handed in is judged. Raises UsageError."""
-    from kernelgauge.serve.setting import Setting, check_secret
+    from kernelgauge.serve.setting import ServerSetting, check_secret
 
     where = chosen_device(device)  # type: ignore[arg-type]
-    rules = chosen_rules(protocol, math, precision, None, where, kernels)  # type: ignore[arg-type]
-    check_secret(rules)
-    return Setting(device=where, sizes=chosen_sizes(sizes, where), protocol=rules, jobs=jobs)  # type: ignore[arg-type]
+    chosen = chosen_protocol(protocol, math, precision, None, where, kernel_policy)  # type: ignore[arg-type]
+    check_secret(chosen)
+    return ServerSetting(device=where, sizes=chosen_sizes(sizes, where), protocol=chosen, jobs=jobs)  # type: ignore[arg-type]
 
 
-def refuse_without_walls(walls: Collection[str], without: bool) -> None:
-    """Raises UsageError where walls are missing; or, if that is wanted, says so."""
-    from kernelgauge.serve.walls import NEEDED, check_walls
+def refuse_without_isolation(layers: Collection[str], without: bool) -> None:
+    """Raises UsageError where layers are missing; or, if that is wanted, says so."""
+    from kernelgauge.serve.isolation import NEEDED, check_layers
 
     if not without:
-        check_walls(walls)
-    elif missing := [name for name in NEEDED if name not in walls]:
+        check_layers(layers)
+    elif missing := [name for name in NEEDED if name not in layers]:
         typer.echo(
-            f"WARNING: no {', '.join(missing)} wall stands around a worker here. Whoever hands in a candidate can "
-            "reach what this user can reach: run this on a machine that holds nothing else.",
+            f"WARNING: no {', '.join(missing)} isolation layer stands around a worker here. Whoever hands in a "
+            "candidate can reach what this user can reach: run this on a machine that holds nothing else.",
             err=True,
         )
 
 
-def _told(claim: Claim, kept: bool) -> None:
+def _told(claim: SubmissionClaim, kept: bool) -> None:
     aside = "" if kept else ", which another judge has taken meanwhile"
     typer.echo(f"submission {claim.number}: {claim.problem} by {claim.account}{aside}")
 

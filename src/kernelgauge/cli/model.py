@@ -63,8 +63,8 @@ GenerateOptions = Annotated[
         help="With --model, of Inspect's: max_tokens=16000, reasoning_effort=high, timeout=600, max_retries=5, ...",
     ),
 ]
-Threshold = Annotated[float, typer.Option("--p", min=0.0, help="With --model: the p of the headline fast_p.")]
-Untimed = Annotated[bool, typer.Option("--untimed", help="With --model: check candidates, and time none.")]
+Threshold = Annotated[float, typer.Option("--threshold", min=0.0, help="With --model: the p of the headline fast_p.")]
+Timed = Annotated[bool, typer.Option("--timing/--no-timing", help="With --model: time candidates that are right.")]
 Verbose = Annotated[
     bool, typer.Option("--verbose", help="With --model: Inspect's log explains with build logs and all samples.")
 ]
@@ -116,19 +116,19 @@ def judge_model(
     from kernelgauge.models.asking.active import arguments_of, deciding
     from kernelgauge.models.budget.ledger import UNPRICED
     from kernelgauge.models.budget.prices import price_known, use_prices
-    from kernelgauge.models.generation_context import Told
+    from kernelgauge.models.generation_context import GenerationContext
     from kernelgauge.models.judging.judge import judge_of
-    from kernelgauge.models.setting import Setting
+    from kernelgauge.models.setting import TaskSetting
     from kernelgauge.models.task.task import budget_of, kernelbench
 
     generating = _generating(generate)
     made = _rightly(kernelbench, **task, out=str(out))
     keys = [str(sample.id) for sample in made.dataset]
-    judge = judge_of(Setting.model_validate(made.dataset[0].metadata["setting"]))
+    judge = judge_of(TaskSetting.model_validate(made.dataset[0].metadata["setting"]))
     asked = _rightly(
         get_model, model, **_options(arguments, "--model-arg")
     )  # a wrong name or a missing key must not leave a folder
-    judge.told = Told(
+    judge.generation_context = GenerationContext(
         samples=samples,
         command=command_line(),
         options=deciding(GenerateConfig.model_validate(generating)),

@@ -52,7 +52,7 @@ class PrecisionOption(StrEnum):
     bf16 = "bf16"
 
 
-class RulesOption(StrEnum):
+class KernelPolicyOption(StrEnum):
     """What counts as a kernel."""
 
     default = "default"
@@ -80,17 +80,17 @@ PrecisionName = Annotated[
     PrecisionOption | None,
     typer.Option("--precision", help="fp16 or bf16: the same as --math; fp32: the protocol's own arithmetic."),
 ]
-TimingMethod = Annotated[
+TimerName = Annotated[
     str | None,
     typer.Option(
-        "--timing-method",
+        "--timer",
         help="host_time, cuda_event, cuda_graph, queued_event; with v0.1 also do_bench, do_bench_impl, cupti.",
     ),
 ]
-RulesName = Annotated[
-    RulesOption | None,
+KernelPolicyFlag = Annotated[
+    KernelPolicyOption | None,
     typer.Option(
-        "--rules",
+        "--kernel-policy",
         help="What counts as a kernel: default, kernel-required, any; default: the protocol's (strict: default).",
     ),
 ]
@@ -147,15 +147,15 @@ def sizes_of_run(sizes: SizesOption | None, device: str, keys: Sequence[str]) ->
     return judging.sizes_of_run(value_of(sizes), device, keys)
 
 
-def chosen_rules(
+def chosen_protocol(
     protocol: str,
     math: MathOption | None,
     precision: PrecisionOption | None,
     timer: str | None,
     device: str,
-    kernels: RulesOption | None = None,
+    kernel_policy: KernelPolicyOption | None = None,
 ) -> Protocol:
-    """The protocol, under the arithmetic, with the timer and the rules about kernels asked for.
+    """The protocol, under the arithmetic, with the timer and the kernel policy asked for.
 
     Raises:
         UsageError: unknown names, two different arithmetics, or a timer that does not fit device or protocol.
@@ -163,7 +163,7 @@ def chosen_rules(
     from kernelgauge.judging import arithmetic_of, protocol_under
 
     return protocol_under(
-        protocol, device, arithmetic_of(value_of(math), value_of(precision)), timer, value_of(kernels)
+        protocol, device, arithmetic_of(value_of(math), value_of(precision)), timer, value_of(kernel_policy)
     )
 
 

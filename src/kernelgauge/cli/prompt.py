@@ -12,14 +12,14 @@ from kernelgauge.cli.options import (
     BackendName,
     CheckedCalls,
     DeviceName,
+    KernelPolicyFlag,
     MathName,
     PrecisionName,
     ProtocolName,
-    RulesName,
     SizesName,
     TimedCalls,
     chosen_device,
-    chosen_rules,
+    chosen_protocol,
     chosen_sizes,
 )
 
@@ -35,7 +35,7 @@ class ShotsOption(StrEnum):
 _REACT = "react"
 """An agent, and no strategy: `inspect.agent.REACT`, where Inspect is installed."""
 
-Shots = Annotated[ShotsOption, typer.Option("--option", help="Worked examples: none, one, several.")]
+Shots = Annotated[ShotsOption, typer.Option("--shots", help="Worked examples: none, one, several.")]
 Hardware = Annotated[
     bool, typer.Option("--hardware", help="Describe the GPU (on a CPU the processor), and what helps there.")
 ]
@@ -60,7 +60,7 @@ def prompt(
     precision: PrecisionName = None,
     num_correct_trials: CheckedCalls = None,
     num_perf_trials: TimedCalls = None,
-    kernels: RulesName = None,
+    kernel_policy: KernelPolicyFlag = None,
     templates: Templates = None,
     strategy: Annotated[
         str, typer.Option("--strategy", help="Whose first question is printed: sample, refine, evolve, tree, react.")
@@ -78,7 +78,7 @@ def prompt(
     asked = Asked(
         backend=language.name,
         option=option.value,
-        protocol=chosen_rules(protocol, math, precision, None, where, kernels).counting(
+        protocol=chosen_protocol(protocol, math, precision, None, where, kernel_policy).counting(
             num_correct_trials, num_perf_trials
         ),
         device=where,

@@ -14,17 +14,17 @@ from kernelgauge.cli.options import (
     CheckedCalls,
     DeviceOption,
     GpuMemoryGb,
+    KernelPolicyFlag,
+    KernelPolicyOption,
     MathName,
     MathOption,
     PrecisionName,
-    RulesName,
-    RulesOption,
     SizesOption,
     SuiteName,
     TimedCalls,
-    TimingMethod,
+    TimerName,
     chosen_gpu_memory,
-    chosen_rules,
+    chosen_protocol,
     command_line,
     parse_levels,
     parse_names,
@@ -51,8 +51,8 @@ def reeval(
     protocol: Annotated[str | None, typer.Option("--protocol", help="Needs --out.")] = None,
     math: MathName = None,
     precision: PrecisionName = None,
-    timing_method: TimingMethod = None,
-    kernels: RulesName = None,
+    timer: TimerName = None,
+    kernel_policy: KernelPolicyFlag = None,
     num_correct_trials: CheckedCalls = None,
     num_perf_trials: TimedCalls = None,
     gpu_memory: GpuMemoryGb = None,
@@ -76,17 +76,17 @@ def reeval(
     where = device.value if device else source.header.device
     require_device(where)
     same = MathOption(source.header.math) if source.header.math and not protocol else None
-    rules = chosen_rules(
+    chosen = chosen_protocol(
         protocol or source.header.protocol,
         math or (same if precision is None else None),
         precision,
-        timing_method,
+        timer,
         where,
-        kernels or (None if protocol else RulesOption(source.header.rules)),
+        kernel_policy or (None if protocol else KernelPolicyOption(source.header.kernel_policy)),
     ).counting(num_correct_trials, num_perf_trials)
-    if out is not None and protocol is None and rules.digest != source.header.protocol_digest:
+    if out is not None and protocol is None and chosen.digest != source.header.protocol_digest:
         typer.echo(
-            f"{rules.name} has other rules here than {folder} was judged by: a number of calls of its own "
+            f"{chosen.name} has other rules here than {folder} was judged by: a number of calls of its own "
             "(--num-correct-trials, --num-perf-trials), or another version of kernelgauge",
             err=True,
         )
@@ -96,10 +96,10 @@ def reeval(
             "problems": tuple(keys),
             "sizes": sizes_of_run(sizes, "", keys) if sizes else source.header.sizes,
             "device": where,
-            "protocol": rules.name,
-            "protocol_digest": rules.digest,
-            "math": rules.agreement.math,
-            "rules": rules.rules,
+            "protocol": chosen.name,
+            "protocol_digest": chosen.digest,
+            "math": chosen.tolerance.math,
+            "kernel_policy": chosen.kernel_policy,
             "gpu_memory_gb": chosen_gpu_memory(gpu_memory, where) or source.header.gpu_memory_gb,
             "command": command_line(),
         }
@@ -107,15 +107,15 @@ def reeval(
     if out is None:
         _check_unchanged(header, source)
         with Run.open(folder) as store:
-            judge_contestant(stored, store, keys, rules, jobs, again=True)
+            judge_contestant(stored, store, keys, chosen, jobs, again=True)
     else:
         check_same_origin(out, header, partial(digest_of, stored))
         with Run.create_or_resume(out, header) as store:
-            judge_contestant(stored, store, keys, rules, jobs, again=False)
+            judge_contestant(stored, store, keys, chosen, jobs, again=False)
 
 
 def _check_unchanged(header: RunHeader, run: Run) -> None:
     """Raises UsageError if records under this header would not belong beside those of the run."""
-    fields = ("sizes", "device", "protocol_digest", "rules", "gpu_memory_gb")
+    fields = ("sizes", "device", "protocol_digest", "kernel_policy", "gpu_memory_gb")
     if changed := [name for name in fields if getattr(header, name) != getattr(run.header, name)]:
         raise UsageError(f"{run.path} was judged with other {', '.join(changed)}: name a new folder with --out")

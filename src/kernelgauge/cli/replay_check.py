@@ -17,11 +17,11 @@ from kernelgauge.cli.options import (
     BackendName,
     DeviceName,
     GpuMemoryGb,
-    RulesName,
+    KernelPolicyFlag,
     SizesOption,
     SuiteName,
     chosen_gpu_memory,
-    chosen_rules,
+    chosen_protocol,
     command_line,
     parse_names,
     running_device,
@@ -54,7 +54,7 @@ def replay_check(
         SizesOption, typer.Option("--sizes", help="Size constants; speeds are comparable at full sizes only.")
     ] = SizesOption.full,
     device: DeviceName = None,
-    kernels: RulesName = None,
+    kernel_policy: KernelPolicyFlag = None,
     gpu_memory: GpuMemoryGb = None,
     jobs: Jobs = None,
     apart: Annotated[
@@ -74,8 +74,8 @@ def replay_check(
     names = parse_names(problems)
     meant = chosen_suite(suite, names)
     wanted = parse_names(protocols) or []
-    rules = [chosen_rules(name, None, None, None, where, kernels) for name in dict.fromkeys(wanted)]
-    if len({each.name for each in rules}) < len(rules):
+    chosen = [chosen_protocol(name, None, None, None, where, kernel_policy) for name in dict.fromkeys(wanted)]
+    if len({each.name for each in chosen}) < len(chosen):
         raise UsageError("two of these protocols have the same name: give one of them another")
     found, unusable = read_folder(folder, backend, meant)
     for each in unusable:
@@ -88,7 +88,7 @@ def replay_check(
     problems_asked = tuple(dict.fromkeys(each.problem for each in found))
     header = _header(problems_asked, sizes, where, chosen_gpu_memory(gpu_memory, where))
     beside = out or folder.resolve().with_name(f"{folder.resolve().name}.replayed")
-    results = _judged(folder, found, rules, header, beside, jobs, apart)
+    results = _judged(folder, found, chosen, header, beside, jobs, apart)
     _show(results, unusable, as_json)
     raise typer.Exit(1 if unusable or any(result.differing for result in results) else 0)
 
@@ -123,14 +123,14 @@ def _judged(
     from kernelgauge.session.session import Session
 
     with Session(limits=Limits(gpu_memory_gb=header.gpu_memory_gb)) as session:
-        return [_replay(session, folder, found, rules, header, beside, jobs, apart) for rules in protocols]
+        return [_replay(session, folder, found, protocol, header, beside, jobs, apart) for protocol in protocols]
 
 
 def _replay(
     session: Session,
     folder: Path,
     found: Sequence[Foreign],
-    rules: Protocol,
+    protocol: Protocol,
     header: RunHeader,
     beside: Path,
     jobs: int | None,
@@ -147,7 +147,7 @@ def _replay(
     from kernelgauge.store.run import Run
     from kernelgauge.store.since import check_same_origin
 
-    path = beside / re.sub(r"[^\w.-]", "_", rules.name)
+    path = beside / re.sub(r"[^\w.-]", "_", protocol.name)
     before = Run.read(path).standing() if (path / "run.json").is_file() else {}
     held = {(problem, digest): sample for (problem, sample), digest in before.items() if digest is not None}
     contestant = Foreigners(folder, found, held)
@@ -155,14 +155,14 @@ def _replay(
         update={
             "contestant": contestant.name,
             "origin": contestant.origin,
-            "protocol": rules.name,
-            "protocol_digest": rules.digest,
-            "math": rules.agreement.math,
-            "rules": rules.rules,
+            "protocol": protocol.name,
+            "protocol_digest": protocol.digest,
+            "math": protocol.tolerance.math,
+            "kernel_policy": protocol.kernel_policy,
         }
     )
     check_same_origin(path, asked, partial(digest_of, contestant))
-    typer.echo(f"kernelgauge: {rules.name}: {len(found)} candidates, into {path}", err=True)
+    typer.echo(f"kernelgauge: {protocol.name}: {len(found)} candidates, into {path}", err=True)
     with Run.create_or_resume(path, asked) as run:
         if run.torn:
             typer.echo(f"kernelgauge: {run.torn}", err=True)
@@ -173,7 +173,7 @@ def _replay(
                     contestant,
                     run,
                     asked.problems,
-                    protocol=rules,
+                    protocol=protocol,
                     jobs=jobs or usual_jobs(contestant, asked.device),
                     watch=watch,
                 )

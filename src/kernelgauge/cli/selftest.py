@@ -14,7 +14,7 @@ from kernelgauge.errors import MachineError, UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernelgauge.selftest.self_test import Finding
+    from kernelgauge.selftest.self_test import SpecimenResult
 
 _LOG_LINES = 12
 
@@ -43,12 +43,12 @@ def selftest(
     from kernelgauge.cli.progress import counting
     from kernelgauge.session.session import Session
 
-    findings: list[Finding] = []
+    findings: list[SpecimenResult] = []
     remains: list[Path] = []
     try:
         with Session(threads=1, limits=LIMITS) as session, counting("judging specimens", len(found)) as count:
 
-            def judged(finding: Finding) -> None:
+            def judged(finding: SpecimenResult) -> None:
                 findings.append(finding)
                 count(finding.path)
 
@@ -68,7 +68,7 @@ def selftest(
     raise typer.Exit(1 if remains or any(finding.verdict == "deviates" for finding in findings) else 0)
 
 
-def _show(findings: Sequence[Finding], remains: Sequence[Path]) -> None:
+def _show(findings: Sequence[SpecimenResult], remains: Sequence[Path]) -> None:
     from rich.table import Table
 
     from kernelgauge.cli.tables import console
@@ -93,7 +93,7 @@ def _show(findings: Sequence[Finding], remains: Sequence[Path]) -> None:
         out.print(f"left behind: {path}", markup=False, style="bold red")
 
 
-def _counts(findings: Sequence[Finding]) -> list[str]:
+def _counts(findings: Sequence[SpecimenResult]) -> list[str]:
     judged = [finding for finding in findings if finding.verdict != "skipped"]
     cells = []
     for kind in ("cheats", "honest", "broken"):

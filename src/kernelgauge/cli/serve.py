@@ -11,14 +11,14 @@ from typing import Annotated
 import typer
 
 from kernelgauge.cli.database import DATABASE, SQLITE, Database, opened
-from kernelgauge.cli.judge import SECRETS, Jobs, Lease, WithoutWalls, refuse_without_walls, setting_of
+from kernelgauge.cli.judge import SECRETS, Jobs, Lease, WithoutIsolation, refuse_without_isolation, server_setting_of
 from kernelgauge.cli.notices import tell_boardless, tell_shortcomings
 from kernelgauge.cli.options import (
     DeviceName,
+    KernelPolicyFlag,
     MathName,
     PrecisionName,
     ProtocolName,
-    RulesName,
     SizesName,
 )
 
@@ -34,32 +34,32 @@ def serve(
     protocol: ProtocolName = "strict",
     math: MathName = None,
     precision: PrecisionName = None,
-    kernels: RulesName = None,
+    kernel_policy: KernelPolicyFlag = None,
     jobs: Jobs = 1,
     lease: Lease = 120.0,
     largest: Annotated[int, typer.Option("--max-kb", min=1, max=1024, help="Of one candidate's text.")] = 256,
     hourly: Annotated[int, typer.Option("--per-hour", min=1, help="Candidates of one account.")] = 60,
     waiting: Annotated[int, typer.Option("--waiting", min=1, help="Candidates of one account in the queue.")] = 20,
-    without_walls: WithoutWalls = False,
+    without_isolation: WithoutIsolation = False,
 ) -> None:
     """Serve the leaderboard live, take candidates, and judge them. Ctrl-C loses nothing that was handed in."""
     engine = opened(db)
-    setting = setting_of(device, sizes, protocol, math, precision, kernels, jobs)
+    setting = server_setting_of(device, sizes, protocol, math, precision, kernel_policy, jobs)
     from kernelgauge.hardware.environment import require_device
     from kernelgauge.leaderboard.conflicts import check_apart
     from kernelgauge.leaderboard.entries import published
     from kernelgauge.runs import load
     from kernelgauge.serve.app import application
-    from kernelgauge.serve.server import Judges, address, listening, served
+    from kernelgauge.serve.isolation import keep_to_ourselves
+    from kernelgauge.serve.server import JudgePool, address, listening, served
     from kernelgauge.serve.setting import announce
     from kernelgauge.serve.submissions import Allowance
-    from kernelgauge.serve.walls import keep_to_ourselves
 
     theirs = {**os.environ, DATABASE: db}  # of the judges, with the password of the database
     keep_to_ourselves(*SECRETS)
     if judges:
         require_device(setting.device)
-        refuse_without_walls(_walls(), without_walls)
+        refuse_without_isolation(_layers(), without_isolation)
     allowance = Allowance(source_bytes=largest * 1024, per_hour=hourly, waiting=waiting)
     whole = [load(path) for path in runs or ()]
     tell_shortcomings(whole)
@@ -67,26 +67,32 @@ def serve(
     tell_boardless(beside)
     check_apart(beside)
     app = application(engine, beside, allowance, setting.title)
-    flags = [("device", device), ("sizes", sizes), ("math", math), ("precision", precision), ("rules", kernels)]
+    flags = [
+        ("device", device),
+        ("sizes", sizes),
+        ("math", math),
+        ("precision", precision),
+        ("kernel-policy", kernel_policy),
+    ]
     command = [sys.executable, "-m", "kernelgauge", "judge", "--protocol", protocol]
-    command += ["--jobs", str(jobs), "--lease", str(lease), *(["--without-walls"] if without_walls else [])]
+    command += ["--jobs", str(jobs), "--lease", str(lease), *(["--without-isolation"] if without_isolation else [])]
     command += [word for name, value in flags if value for word in (f"--{name}", value.value)]
     server, listener = served(app), listening(host, port)
     announce(engine, setting)  # not before all else is sure: judges of another setting end when they see it
     typer.echo(f"{address(listener)}   judged with {setting.title}")
     # The web server gives a signal on when it is done with it; judges must be told of the end first.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    pool = Judges([*command, "--parent", str(os.getpid())], theirs, judges)
+    pool = JudgePool([*command, "--parent", str(os.getpid())], theirs, judges)
     try:
         server.run([listener])
     finally:
         pool.close()
 
 
-def _walls() -> tuple[str, ...]:
+def _layers() -> tuple[str, ...]:
     from kernelgauge.config import load_settings
     from kernelgauge.sandbox.zygote_client import Zygote
-    from kernelgauge.serve.walls import standing
+    from kernelgauge.serve.isolation import standing
 
     zygote = Zygote(load_settings())
     try:

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kernelgauge.sandbox.isolation import WALLS
+from kernelgauge.sandbox.isolation import LAYERS
 from kernelgauge.schema import Bound, Evaluation, Finding, Timing, why_weak
 
 _COLOURS = {"faster": "green", "tie": "yellow", "slower": "red", "unclear": "yellow", None: "green"}
@@ -65,11 +65,11 @@ def show(record: Evaluation) -> None:
     console.print(headline(record))
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 2))
     table.add_row("problem", f"{record.problem} {record.problem_name}, sizes {record.sizes}")
-    judged = f"protocol {record.protocol}, arithmetic {record.math}, rules {record.rules}"
+    judged = f"protocol {record.protocol}, arithmetic {record.math}, kernel policy {record.kernel_policy}"
     table.add_row("judged by", f"{judged}, backend {record.backend}, on {record.device}")
     if record.timing:
         _timing_rows(table, record.timing)
-    if best := record.over_strongest:
+    if best := record.speedup_over_strongest:
         low, high = best.interval
         table.add_row("strongest", f"{best.speedup:.3g}x {best.mode} (95 % between {low:.3g} and {high:.3g})")
     if record.bound:
@@ -84,16 +84,16 @@ def show(record: Evaluation) -> None:
         table.add_row("elsewhere", record.elsewhere.line)
     if record.not_varied and record.not_varied.line:
         table.add_row("not varied", record.not_varied.line)
-    if record.trivial:
-        weak = why_weak(record.trivial)
-        table.add_row("weak problem", weak if record.counts else f"{weak}: not counted in scores")
+    if record.trivial_answers:
+        weak = why_weak(record.trivial_answers)
+        table.add_row("weak problem", weak if record.scored else f"{weak}: not counted in scores")
     for finding in record.findings:
         table.add_row(finding.severity, finding_line(finding))
     if record.first_call_s is not None and record.first_call_s >= _LONG_FIRST_CALL:
         table.add_row("first call", f"{record.first_call_s:.3g} s, with what compiles or tunes in it")
     if record.gpu_memory:
         table.add_row("GPU memory", record.gpu_memory.line)
-    missing = [name for name in WALLS if name not in record.isolation]
+    missing = [name for name in LAYERS if name not in record.isolation]
     if missing and record.isolation:
         table.add_row("isolation", f"without: {', '.join(missing)}")
     for note in record.notes:

@@ -124,7 +124,7 @@ class Builder:
             try:
                 return self._compiled(process, order, final)
             except Failure as failure:
-                failure.walls = process.walls
+                failure.layers = process.layers
                 raise
 
     def _compiled(self, process: WorkerProcess, order: _Order, final: bool) -> str:

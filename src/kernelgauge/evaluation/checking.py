@@ -9,7 +9,7 @@ from kernelgauge.evaluation.pair import Sides
 from kernelgauge.evaluation.progress import Progress
 from kernelgauge.evaluation.rounds import Rounds
 from kernelgauge.evaluation.screen import Screen
-from kernelgauge.evaluation.sides.prefork import Spares
+from kernelgauge.evaluation.sides.prefork import PreforkPool
 from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import Outcome, Timing
 
@@ -22,9 +22,9 @@ _OTHER_WEIGHTS = (Outcome.WRONG_VALUE, Outcome.WRONG_PRECISION)
 class Checker:
     """Opens both sides as often as it takes to know whether a candidate is right, and how fast it is."""
 
-    def __init__(self, zygote: Zygote, spares: Spares, screen: Screen):
-        self._spares, self._screen = spares, screen
-        self._sides = Sides(zygote, spares)
+    def __init__(self, zygote: Zygote, prefork_pool: PreforkPool, screen: Screen):
+        self._prefork_pool, self._screen = prefork_pool, screen
+        self._sides = Sides(zygote, prefork_pool)
 
     def check_and_time(self, job: Job, progress: Progress, timed: bool) -> Timing | None:
         """Check what has not been checked yet, and time: the processes of the last check take the first round."""
@@ -76,19 +76,19 @@ class Checker:
         account, asked = progress.account, (job.problem, job.protocol, job.device, job.environment)
         with self._sides.opened(job, progress.build_dir, weight_sync, account) as (reference, candidate):
             known = self._screen.known(*asked)
-            weighing = self._screen.beside(job, reference) if known is None else None
+            screening = self._screen.beside(job, reference) if known is None else None
             with account.watched("check"):
                 probe = job.protocol.score.weak_problems == "excluded" and not known
-                checked = check(reference, candidate, probe, weighing)
+                checked = check(reference, candidate, probe, screening)
                 checked.weight_sync, checked.not_varied = weight_sync, reference.not_varied
-                candidate.staging.let_go()
+                candidate.buffers.let_go()
             if checked.failure is not None and checked.failure.outcome is Outcome.OUT_OF_MEMORY:
                 account.ended_for_memory(candidate)
-            if weighing is not None:
-                known = self._screen.seen(job, weighing)
+            if screening is not None:
+                known = self._screen.seen(job, screening)
             reference.forget_shortcuts()
-            progress.trivial = known if known is not None else progress.trivial
-            if progress.trivial:
+            progress.trivial_answers = known if known is not None else progress.trivial_answers
+            if progress.trivial_answers:
                 checked.blind = ()  # the problem does not count anyway: other draws would not change that
             if rounds is not None and checked.failure is None and not checked.blind:
                 progress.checked = checked
@@ -98,4 +98,4 @@ class Checker:
 
     def _settle(self, job: Job, progress: Progress) -> None:
         with progress.account.stage("open"):  # of the next evaluation, in truth: they are as many
-            self._spares.settle(job.device)
+            self._prefork_pool.settle(job.device)

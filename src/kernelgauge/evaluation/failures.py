@@ -22,7 +22,7 @@ class Failure(Exception):
     def __init__(self, outcome: Outcome, reason: str, rule: str | None = None, log: str = ""):
         super().__init__(outcome, reason, rule, log)  # what it is made of again in another process
         self.outcome, self.reason, self.rule, self.log = outcome, reason, rule, log
-        self.walls: tuple[str, ...] = ()
+        self.layers: tuple[str, ...] = ()
         """Those around the process that failed, where the record would not have them otherwise: in a build."""
 
     def __str__(self) -> str:

@@ -48,7 +48,7 @@ class CountedSide(Side):
     Args:
         profiler: path of ncu.
         functions: bare names of the kernels of a forward, the longest first.
-        sealed: whether the usual walls stand around both; see `evaluation.counted`.
+        sealed: whether the usual isolation layers stand around both; see `worker.under_ncu`.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class CountedSide(Side):
     def _started(self, environment: dict[str, str], preload: tuple[str, ...]) -> WorkerProcess:
         process = WorkerProcess(
             self._zygote,
-            "counted",
+            "ncu",
             self._device,
             environment,
             sealed=self._sealed,

@@ -27,12 +27,12 @@ from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.sides.build_files import content_of, files_of
 from kernelgauge.evaluation.sides.model_worker import Source
-from kernelgauge.evaluation.sides.prefork import Spares, await_device
+from kernelgauge.evaluation.sides.prefork import PreforkPool, await_device
 from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.profiling.kernel_names import short_name
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
-from kernelgauge.schema import Executed, Finding, Outcome, Ran
+from kernelgauge.schema import Executed, ExecutedWork, Finding, Outcome
 from kernelgauge.wire.candidate_commands import Observe, Watch
 
 # Forwards before the one that is watched, one at least: compilers and autotuners work in the first.
@@ -50,7 +50,7 @@ _Row = tuple[
 
 
 class _Claimed(BaseModel):
-    """What `witness.Witness.observe` returns, as the worker tells it."""
+    """What `tracing.ExecutionTracer.observe` returns, as the worker tells it."""
 
     model_config = ConfigDict(extra="forbid")
     own: list[_Row] = Field(max_length=100)
@@ -69,7 +69,7 @@ class Kernels:
     text: Read = field(default_factory=Read)
     """What its text says."""
     findings: tuple[Finding, ...] = ()
-    ran: Ran | None = None
+    executed: ExecutedWork | None = None
     """What a watched call ran; None where no rule needed that, or it has not come to it."""
 
     def allowed(self) -> None:
@@ -100,9 +100,14 @@ class WatchedSide(Side):
     """
 
     def __init__(
-        self, zygote: Zygote, source: Source, device: str, spares: Spares, places: Sequence[tuple[int, int]]
+        self,
+        zygote: Zygote,
+        source: Source,
+        device: str,
+        prefork_pool: PreforkPool,
+        places: Sequence[tuple[int, int]],
     ):
-        super().__init__(zygote, source, device, spares=spares)
+        super().__init__(zygote, source, device, prefork_pool=prefork_pool)
         self._places = places
         self.kernels_seen = False
         """Whether the machine can see which kernels run."""
@@ -127,17 +132,17 @@ class WatchedSide(Side):
 
 
 class Rules:
-    """Reads and watches candidates under the rule set of their protocol."""
+    """Reads and watches candidates under the kernel policy of their protocol."""
 
-    def __init__(self, zygote: Zygote, spares: Spares):
+    def __init__(self, zygote: Zygote, prefork_pool: PreforkPool):
         self._zygote = zygote
-        self._spares = spares
+        self._prefork_pool = prefork_pool
 
     def read(self, job: Job) -> Kernels:
         """Read the candidate's text."""
-        rule_set = rules.SETS[job.protocol.rules]
-        text = rules.read(job.candidate.source, job.problem.source, job.candidate.backend, rule_set)
-        return Kernels(text, rules.settle(text, None, rule_set))
+        policy = rules.SETS[job.protocol.kernel_policy]
+        text = rules.read(job.candidate.source, job.problem.source, job.candidate.backend, policy)
+        return Kernels(text, rules.settle(text, None, policy))
 
     def watch(self, job: Job, of: Watchable) -> Kernels:
         """See what the candidate runs, if its text leaves that open or the rules ask for an own kernel.
@@ -147,21 +152,21 @@ class Rules:
             ProblemError: the reference itself fails.
             MachineError: the machine failed, or nothing can see kernels here.
         """
-        rule_set = rules.SETS[job.protocol.rules]
-        if not rules.needs_run(of.kernels.text, rule_set):
+        policy = rules.SETS[job.protocol.kernel_policy]
+        if not rules.needs_run(of.kernels.text, policy):
             return of.kernels
         try:
             seen = self._watched(job, of)
         except (ReferenceTooLarge, torch.OutOfMemoryError):
-            self._spares.let_go(job.device)
+            self._prefork_pool.let_go(job.device)
             seen = self._watched(job, of)
-        return Kernels(of.kernels.text, rules.settle(of.kernels.text, seen, rule_set), seen.ran)
+        return Kernels(of.kernels.text, rules.settle(of.kernels.text, seen, policy), seen.executed)
 
     def _watched(self, job: Job, of: Watchable) -> Seen:
         text = of.kernels.text
         places = list(dict.fromkeys(lead.place for lead in text.leads if lead.place))
-        side = WatchedSide(self._zygote, job.source(of.build_dir), job.device, self._spares, places)
-        with Reference(self._zygote, job.problem, job.protocol, job.device, self._spares) as reference:
+        side = WatchedSide(self._zygote, job.source(of.build_dir), job.device, self._prefork_pool, places)
+        with Reference(self._zygote, job.problem, job.protocol, job.device, self._prefork_pool) as reference:
             try:
                 claimed = self._ask(job, of.weight_sync, side, reference)
                 if job.device == "cpu":
@@ -179,7 +184,7 @@ class Rules:
         side.start()
         state = reference.state() if weight_sync == "state_dict" else None
         side.open(reference.init, reference.weight_seed, reference.randomise, reference.math, state)
-        if rules.SETS[job.protocol.rules].needs_own_kernel and not side.kernels_seen:
+        if rules.SETS[job.protocol.kernel_policy].needs_own_kernel and not side.kernels_seen:
             raise MachineError("no profiler sees kernels here (CUPTI does not start), and the rules ask for one")
         side.attach(reference.master.size, reference.expected)
         reference.draw("own")
@@ -222,7 +227,7 @@ def _seen_on_cpu(claimed: _Claimed, text: Read, side: WatchedSide, places: Place
     works += [(name, 1, 0.0) for name in ways]
     seen = _seen(claimed, claimed.own if owns else [], works, owns, places)
     if ways:  # its own time has theirs in it
-        seen = replace(seen, ran=seen.ran.model_copy(update={"own_share": None}))
+        seen = replace(seen, executed=seen.executed.model_copy(update={"own_share": None}))
     return replace(seen, entered=tuple(ways))
 
 
@@ -253,7 +258,7 @@ def _seen_on_gpu(
 
 def _seen(claimed: _Claimed, own: list[_Row], works: list[_Row], owns: bool | None, places: Places) -> Seen:
     spent = [sum(row[2] for row in rows) for rows in (own, works)]
-    ran = Ran(
+    executed = ExecutedWork(
         own=_executed(own),
         others=_executed(works),
         own_share=spent[0] / sum(spent) if own and sum(spent) else None,
@@ -262,9 +267,9 @@ def _seen(claimed: _Claimed, own: list[_Row], works: list[_Row], owns: bool | No
     known = dict(enumerate(places))
     inside = {index: tuple(map(_called, filter(computes, names))) for index, names in claimed.inside.items()}
     return Seen(
-        ran=ran,
+        executed=executed,
         owns=owns,
-        works=tuple(row.name for row in ran.others),
+        works=tuple(row.name for row in executed.others),
         reached={known[index]: stage for index, stage in claimed.reached.items() if index in known},
         inside={known[index]: names for index, names in inside.items() if index in known},
     )

@@ -13,7 +13,7 @@ from kernelgauge.evaluation.correctness.trials import WeightSync
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.progress import Account
-from kernelgauge.evaluation.sides.prefork import Spares
+from kernelgauge.evaluation.sides.prefork import PreforkPool
 from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.sandbox.zygote_client import Zygote
@@ -23,8 +23,8 @@ from kernelgauge.schema import Outcome
 class Sides:
     """Opens the two sides of an evaluation."""
 
-    def __init__(self, zygote: Zygote, spares: Spares):
-        self._zygote, self._spares = zygote, spares
+    def __init__(self, zygote: Zygote, prefork_pool: PreforkPool):
+        self._zygote, self._prefork_pool = zygote, prefork_pool
 
     @contextlib.contextmanager
     def opened(
@@ -38,8 +38,8 @@ class Sides:
         with contextlib.ExitStack() as stack:
 
             def open_both(together: bool) -> tuple[Reference, Side]:
-                candidate = Side(self._zygote, job.source(build_dir), job.device, spares=self._spares)
-                reference = Reference(self._zygote, job.problem, job.protocol, job.device, self._spares)
+                candidate = Side(self._zygote, job.source(build_dir), job.device, prefork_pool=self._prefork_pool)
+                reference = Reference(self._zygote, job.problem, job.protocol, job.device, self._prefork_pool)
                 stack.push(lambda kind, error, trace: _close(account, reference, candidate, error))
                 self._open(reference, candidate, weight_sync, together)
                 return reference, candidate
@@ -53,7 +53,7 @@ class Sides:
                     # One after the other they may fit, or else it is clear which of them does not.
                     without_locals(error)
                     stack.close()
-                    self._spares.let_go(job.device)
+                    self._prefork_pool.let_go(job.device)
                     try:
                         reference, candidate = open_both(together=False)
                     except torch.OutOfMemoryError as memory:
@@ -84,7 +84,7 @@ class Sides:
             reference.open()
             candidate.start()
             open_candidate(reference)
-        self._spares.renew(reference.device)
+        self._prefork_pool.renew(reference.device)
         if reference.device == "cpu" and not candidate.looks:
             reference.notes.append(
                 "a worker's memory cannot be read here: work left to the copy is charged, not refused"
@@ -102,7 +102,7 @@ def _close(account: Account, reference: Reference, candidate: Side, error: BaseE
         account.notes = list(dict.fromkeys([*account.notes, *reference.notes]))
         account.called(candidate.first_call_s)
         if hasattr(candidate, "process"):
-            account.walls = candidate.process.walls
+            account.layers = candidate.process.layers
             account.printed(candidate.process.log())
         candidate.end()
         reference.end()

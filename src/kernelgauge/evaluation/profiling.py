@@ -133,7 +133,7 @@ class Profiler:
                 side.open(reference.init, reference.weight_seed, reference.randomise, reference.math)
                 side.attach(reference.master.size, reference.expected)
                 claimed = self._ask(side, reference, named=backend_named(candidate.backend).compiles)
-                walls = side.process.walls
+                layers = side.process.layers
             except Failure as failure:
                 log = side.process.log() if hasattr(side, "process") else ""
                 raise Failure(failure.outcome, failure.reason, failure.rule, failure.log or log) from failure
@@ -144,7 +144,7 @@ class Profiler:
             finally:
                 side.close()
             counters, notes = self._counted(source, claimed, reference, self.sealed)
-        return _facts(claimed, counters, notes) | {"isolation": walls}
+        return _facts(claimed, counters, notes) | {"isolation": layers}
 
     def _reference(self, problem: Problem) -> Reference:
         return Reference(self.zygote, problem, load_protocol(_PROTOCOL).under(self.math), self.device)

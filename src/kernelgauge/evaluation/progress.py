@@ -30,7 +30,7 @@ class Account:
     notes: list[str] = field(default_factory=list)
     log: str = ""
     """The end of what compilers and workers printed."""
-    walls: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
     """Those around the candidate's last process."""
     first_call_s: float | None = None
     """Seconds of the longest first call of a process."""
@@ -79,7 +79,7 @@ class Progress:
     built: Built | None = None
     """None until it is built: a build may need the device."""
     checked: Checked | None = None
-    trivial: tuple[str, ...] | None = None
+    trivial_answers: tuple[str, ...] | None = None
     """Answers without the work that would pass; None until that is known."""
     timing: Timing | None = None
     bound: Bound | None = None
@@ -102,7 +102,7 @@ def recorded(job: Job, progress: Progress) -> Evaluation:
     """The record of a job that has come to its end."""
     problem, candidate, account, failure = job.problem, job.candidate, progress.account, progress.failure
     checked = progress.checked or Checked()
-    trivial = tuple(dict.fromkeys([*(progress.trivial or ()), *checked.blind]))
+    trivial_answers = tuple(dict.fromkeys([*(progress.trivial_answers or ()), *checked.blind]))
     return Evaluation(
         problem=problem.key,
         level=problem.level,
@@ -115,21 +115,21 @@ def recorded(job: Job, progress: Progress) -> Evaluation:
         candidate_digest=candidate.digest,
         protocol=job.protocol.name,
         protocol_digest=job.protocol.digest,
-        math=job.protocol.agreement.math,
-        rules=job.protocol.rules,
+        math=job.protocol.tolerance.math,
+        kernel_policy=job.protocol.kernel_policy,
         findings=progress.kernels.findings,
-        ran=progress.kernels.ran,
+        executed=progress.kernels.executed,
         device=worker_device(job.device),
         environment=job.environment,
-        isolation=account.walls,
+        isolation=account.layers,
         outcome=failure.outcome if failure else Outcome.PASSED,
         reason=failure.reason if failure else "",
         rule=failure.rule if failure else None,
-        route=checked.weight_sync,
+        weight_sync=checked.weight_sync,
         trials=tuple(checked.trials),
         not_varied=checked.not_varied,
-        trivial=trivial,
-        counts=not trivial or job.protocol.score.weak_problems == "counted",
+        trivial_answers=trivial_answers,
+        scored=not trivial_answers or job.protocol.score.weak_problems == "counted",
         timing=None if failure else progress.timing,
         bound=None if failure else progress.bound,
         gpu_memory=progress.gpu_memory,

@@ -17,7 +17,7 @@ from kernelgauge.schema import Outcome
 
 T = TypeVar("T")
 
-_ATTEMPTS = 2
+_TRIES = 2
 
 
 @contextlib.contextmanager
@@ -54,7 +54,7 @@ def retried(attempt: Callable[[], T]) -> T:
             machine, it could keep itself out of every score.
         MachineError: anything else of ours went wrong twice.
     """
-    for left in reversed(range(_ATTEMPTS)):
+    for left in reversed(range(_TRIES)):
         try:
             return attempt()
         except WorkerKilled as error:

@@ -17,9 +17,9 @@ class Rounds:
     def __init__(self, job: Job, account: Account):
         self._account = account
         self._taken = 0
-        self.rules = job.protocol.timing_on(job.device)
-        self._due = self.rules.processes
-        self.measurement = Measurement(self.rules, job.device)
+        self.plan = job.protocol.timing_on(job.device)
+        self._due = self.plan.processes
+        self.measurement = Measurement(self.plan, job.device)
 
     @property
     def left(self) -> int:
@@ -31,8 +31,8 @@ class Rounds:
         self._taken += 1
         with self._account.stage("time"):
             self.measurement.round(reference, candidate, self._taken, eager)
-        if self._taken == self.rules.processes and self.measurement.in_doubt():
-            self._due = max(self.rules.processes_in_doubt, self._taken)
+        if self._taken == self.plan.processes and self.measurement.needs_recheck():
+            self._due = max(self.plan.recheck_processes, self._taken)
 
 
 def _largest(trials: list[list[Distance]]) -> list[Distance]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from kernelgauge.config import NARROW, Protocol
-from kernelgauge.evaluation.correctness.screening import PRECISIONS, Admissions, Weighing, precisions
+from kernelgauge.evaluation.correctness.screening import PRECISIONS, Screening, ScreeningTrials, precisions
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.resources.memory_fit import MemoryFit
 from kernelgauge.evaluation.sides.reference import Reference
@@ -21,38 +21,40 @@ _LARGE_ON_A_CPU = 2**32
 class Screen:
     """Work-skipping answers that a protocol would accept on a problem, whoever asks first."""
 
-    def __init__(self, admissions: Admissions, memory: MemoryFit):
-        self._admissions, self._memory = admissions, memory
+    def __init__(self, screening: Screening, memory: MemoryFit):
+        self._screening, self._memory = screening, memory
 
-    def trivial(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> tuple[str, ...]:
+    def trivial_answers(
+        self, problem: Problem, protocol: Protocol, device: str, environment: Environment
+    ) -> tuple[str, ...]:
         """Such answers, found by trying them where that is not remembered.
 
         Raises:
             ProblemError: the reference itself fails; `ReferenceTooLarge` where memory does not suffice.
         """
         with self._memory.capped(device):
-            found = self._admissions.trivial(problem, protocol, device, environment)
+            found = self._screening.trivial_answers(problem, protocol, device, environment)
         return _with_recorded(problem, protocol, found)
 
     def known(
         self, problem: Problem, protocol: Protocol, device: str, environment: Environment
     ) -> tuple[str, ...] | None:
-        """What `trivial` says where that is remembered, and no device is needed; else None."""
-        found = self._admissions.known(problem, protocol, device, environment)
+        """What `trivial_answers` says where that is remembered, and no device is needed; else None."""
+        found = self._screening.known(problem, protocol, device, environment)
         return None if found is None else _with_recorded(problem, protocol, found)
 
     @staticmethod
-    def beside(job: Job, reference: Reference) -> Weighing | None:
+    def beside(job: Job, reference: Reference) -> ScreeningTrials | None:
         """What looks at every trial of a check; None where a candidate may need the memory."""
         if job.alone or not _has_room(reference):
             return None
-        return Weighing(reference, precisions(job.protocol))
+        return ScreeningTrials(reference, precisions(job.protocol))
 
-    def seen(self, job: Job, weighing: Weighing) -> tuple[str, ...] | None:
+    def seen(self, job: Job, screening: ScreeningTrials) -> tuple[str, ...] | None:
         """What was found beside a check, kept from now on; None where that had to be given up."""
-        if weighing.gave_up:
+        if screening.gave_up:
             return None
-        found = self._admissions.keep(weighing, job.problem, job.protocol, job.device, job.environment)
+        found = self._screening.keep(screening, job.problem, job.protocol, job.device, job.environment)
         return _with_recorded(job.problem, job.protocol, found)
 
 
@@ -68,6 +70,6 @@ def _with_recorded(problem: Problem, protocol: Protocol, found: tuple[str, ...])
     if protocol.score.weak_problems != "excluded":
         return found
     recorded = problem.shortcuts.get(protocol.name, ())
-    if protocol.agreement.math in NARROW:  # that record was made without TF32, which is no cut corner there
+    if protocol.tolerance.math in NARROW:  # that record was made without TF32, which is no cut corner there
         recorded = tuple(name for name in recorded if name not in PRECISIONS)
     return tuple(dict.fromkeys([*found, *recorded]))

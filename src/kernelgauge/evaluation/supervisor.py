@@ -16,7 +16,7 @@ from kernelgauge.backends.registry import backend_named
 from kernelgauge.errors import ReferenceTooLarge
 from kernelgauge.evaluation.build import Builder, Built, NeedsDevice, Slot, unlimited
 from kernelgauge.evaluation.checking import Checker
-from kernelgauge.evaluation.correctness.screening import Admissions
+from kernelgauge.evaluation.correctness.screening import Screening
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.kernel_rules import Kernels, Rules, Watchable
@@ -27,7 +27,7 @@ from kernelgauge.evaluation.resources.memory_use import MemoryUse
 from kernelgauge.evaluation.retries import one_thread, recording, retried
 from kernelgauge.evaluation.rounds import Rounds
 from kernelgauge.evaluation.screen import Screen
-from kernelgauge.evaluation.sides.prefork import Spares
+from kernelgauge.evaluation.sides.prefork import PreforkPool
 from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import Bound, Candidate, Evaluation, Outcome
 
@@ -39,22 +39,22 @@ class Supervisor:
         self,
         zygote: Zygote,
         builds: BuildCache,
-        admissions: Admissions,
+        screening: Screening,
         bounds: Bounds,
         memory: MemoryFit,
         slot: Slot = unlimited,
     ):
         self.zygote, self.bounds, self.memory = zygote, bounds, memory
-        self.screen = Screen(admissions, memory)
+        self.screen = Screen(screening, memory)
         self._builder = Builder(zygote, builds, slot)
-        self._spares = Spares(zygote)
-        self._checker = Checker(zygote, self._spares, self.screen)
-        self._rules = Rules(zygote, self._spares)
+        self._prefork_pool = PreforkPool(zygote)
+        self._checker = Checker(zygote, self._prefork_pool, self.screen)
+        self._rules = Rules(zygote, self._prefork_pool)
 
     def abandon(self) -> None:
         """End every process of evaluations under way; they fail with MachineError, and nothing is repeated."""
         self.zygote.stop()
-        self._spares.close()
+        self._prefork_pool.close()
 
     def resume(self) -> None:
         """Evaluate again after `abandon`."""
@@ -62,7 +62,7 @@ class Supervisor:
 
     def close(self) -> None:
         """End the processes that were started for evaluations to come."""
-        self._spares.close()
+        self._prefork_pool.close()
 
     def prepare(self, job: Job, on_device: bool = False) -> Progress:
         """What may be done beside others: read, build where that needs no GPU, and on a CPU check and screen.
@@ -82,13 +82,13 @@ class Supervisor:
                 with contextlib.suppress(NeedsDevice):
                     progress.built = self._build_beside_others(job, progress, hidden=not (on_cpu or on_device))
             with progress.account.stage("bound"):
-                self.bounds.foresee(job.problem, job.protocol.agreement.math, job.device, job.environment)
+                self.bounds.foresee(job.problem, job.protocol.tolerance.math, job.device, job.environment)
             if on_cpu:
                 progress.checked = retried(lambda: self._checker.check(job, progress))
                 progress.kernels = retried(lambda: self._watch(job, progress))
                 progress.kernels.allowed()
         if on_cpu:
-            progress.trivial = self._screened(job, progress)
+            progress.trivial_answers = self._screened(job, progress)
         return progress
 
     def judge(self, job: Job, progress: Progress, timed: bool = True) -> Evaluation:
@@ -112,7 +112,7 @@ class Supervisor:
                 self._finish(job, progress, timed)
                 if progress.ran_out_of_memory:
                     self._blame(job, progress, timed)
-            progress.trivial = self._screened(job, progress)
+            progress.trivial_answers = self._screened(job, progress)
         return recorded(job, progress)
 
     def _finish(self, job: Job, progress: Progress, timed: bool) -> None:
@@ -139,7 +139,7 @@ class Supervisor:
             try:
                 built = self._builder.build(job.candidate, job.device, hidden, job.lent)
             except Failure as failure:
-                progress.account.walls = failure.walls
+                progress.account.layers = failure.layers
                 raise
         progress.account.log = built.log
         return built
@@ -163,23 +163,23 @@ class Supervisor:
         timing = progress.timing
         if timing is None:
             return None
-        asked = (job.problem, job.protocol.agreement.math, job.device, job.environment)
+        asked = (job.problem, job.protocol.tolerance.math, job.device, job.environment)
         with progress.account.stage("bound"):
             return retried(lambda: self.bounds.judged(*asked, timing))
 
     def _screened(self, job: Job, progress: Progress) -> tuple[str, ...]:
         """Whether the problem counts, learnt now if no check of this candidate has got so far."""
-        if progress.trivial is not None:
-            return progress.trivial
+        if progress.trivial_answers is not None:
+            return progress.trivial_answers
         asked = (job.problem, job.protocol, job.device, job.environment)
         with progress.account.stage("admit"), one_thread():
             try:
-                return retried(lambda: self.screen.trivial(*asked))
+                return retried(lambda: self.screen.trivial_answers(*asked))
             except ReferenceTooLarge:
                 if job.device == "cpu":
                     raise
-                with self._spares.none(job.device):
-                    return retried(lambda: self.screen.trivial(*asked))
+                with self._prefork_pool.none(job.device):
+                    return retried(lambda: self.screen.trivial_answers(*asked))
 
     @contextlib.contextmanager
     def _memory_of(self, job: Job, progress: Progress) -> Iterator[None]:
@@ -200,7 +200,7 @@ class Supervisor:
             ReferenceTooLarge: a copy of the reference runs out too: nothing can be said of any candidate here.
         """
         account = progress.account
-        with self._spares.none(job.device):
+        with self._prefork_pool.none(job.device):
             progress.failure = progress.checked = None
             self._finish(replace(job, alone=True), progress, timed)
             if not progress.ran_out_of_memory:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.config import Settings
-from kernelgauge.evaluation.correctness.screening import Admissions
+from kernelgauge.evaluation.correctness.screening import Screening
 from kernelgauge.evaluation.resources.bound import Bounds
 from kernelgauge.evaluation.resources.memory_fit import MemoryFit
 from kernelgauge.evaluation.supervisor import Supervisor
@@ -19,7 +19,7 @@ def assembled(settings: Settings) -> Supervisor:
     return Supervisor(
         zygote,
         BuildCache(settings.builds),
-        Admissions(zygote, settings.cache / "admissions"),
+        Screening(zygote, settings.cache / "screening"),
         bounds,
         MemoryFit(bounds, settings.limits.gpu_memory_gb),
         BuildPool().slot,

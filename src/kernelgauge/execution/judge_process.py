@@ -24,7 +24,7 @@ from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.execution.assembly import assembled
 from kernelgauge.schema import Evaluation
 
-_ATTEMPTS = 2
+_TRIES = 2
 _ENDS_WITHIN_SECONDS = 10.0
 
 Answer = Evaluation | KernelgaugeError | str
@@ -45,7 +45,7 @@ class JudgeProcess:
         Raises:
             MachineError: the process died twice over this job, or was ended meanwhile.
         """
-        for _ in range(_ATTEMPTS):
+        for _ in range(_TRIES):
             try:
                 self._connection.send((job, progress, timed))
                 answer: Answer = self._connection.recv()

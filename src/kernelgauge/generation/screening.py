@@ -8,17 +8,19 @@ from __future__ import annotations
 from kernelgauge.backends.registry import detect
 from kernelgauge.checks.rules import SETS, read, settle
 from kernelgauge.generation.extraction import Extracted
-from kernelgauge.schema import Problem, RuleSetName
+from kernelgauge.schema import KernelPolicyName, Problem
 from kernelgauge.syntax import unreadable
 
 
-def refusal(found: Extracted, problem: Problem, backend: str, rules: RuleSetName = "default") -> str | None:
+def refusal(
+    found: Extracted, problem: Problem, backend: str, kernel_policy: KernelPolicyName = "default"
+) -> str | None:
     """Why this candidate is not worth an evaluation, in words for its author; None if it is.
 
     Args:
         problem: what it answers.
         backend: the kernel language that was asked for.
-        rules: what counts as a kernel. Only what no run could deny is refused for it here.
+        kernel_policy: what counts as a kernel. Only what no run could deny is refused for it here.
     """
     if found.source is None:
         return f"{found.notes[0]}."
@@ -33,12 +35,12 @@ def refusal(found: Extracted, problem: Problem, backend: str, rules: RuleSetName
     written = detect(found.source)
     if written != backend:
         return f"the file is written for {written}, and a candidate in {backend} was asked for."
-    return _against(rules, found.source, problem, written)
+    return _against(kernel_policy, found.source, problem, written)
 
 
-def _against(name: RuleSetName, source: str, problem: Problem, backend: str) -> str | None:
-    rules = SETS[name]
-    found = settle(read(source, problem.source, backend, rules), None, rules)
+def _against(name: KernelPolicyName, source: str, problem: Problem, backend: str) -> str | None:
+    policy = SETS[name]
+    found = settle(read(source, problem.source, backend, policy), None, policy)
     broken = next((finding for finding in found if finding.severity == "refuse"), None)
     if broken is None:
         return None

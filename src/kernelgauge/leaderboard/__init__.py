@@ -4,18 +4,18 @@ Pages are in `kernelgauge.leaderboard.static_site`, apart because jinja2 is not 
 """
 
 from kernelgauge.leaderboard.boards import Board, ProblemTable, Standing, boards
-from kernelgauge.leaderboard.entries import Contestant, Entry, Published, Setting, published
+from kernelgauge.leaderboard.entries import BoardSetting, Contestant, Entry, Published, published
 from kernelgauge.leaderboard.ranking import Kernel, Lead, leads, ranked
 
 __all__ = [
     "Board",
+    "BoardSetting",
     "Contestant",
     "Entry",
     "Kernel",
     "Lead",
     "ProblemTable",
     "Published",
-    "Setting",
     "Standing",
     "boards",
     "leads",

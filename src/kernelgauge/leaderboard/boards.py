@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from kernelgauge.leaderboard.entries import Contestant, Entry, Missing, Published, Setting
+from kernelgauge.leaderboard.entries import BoardSetting, Contestant, Entry, Missing, Published
 from kernelgauge.leaderboard.ranking import Kernel, Lead, by_date, certain, kernels, leads, ranked, standing_record
 from kernelgauge.problems import catalogue
 from kernelgauge.report.figures.answers import level_of, natural
@@ -31,9 +31,9 @@ class ProblemTable:
     """Oldest first, records that a later one replaced included."""
     kernels: tuple[Kernel, ...]
     leads: tuple[Lead, ...]
-    counts: bool
+    scored: bool
     """Whether it enters the standings."""
-    trivial: tuple[str, ...]
+    trivial_answers: tuple[str, ...]
     """Answers without the work that would have passed."""
     weakness: Weakness | None
     """What is known of it at the published inputs."""
@@ -43,7 +43,7 @@ class ProblemTable:
     @property
     def why_weak(self) -> str:
         """What the protocol cannot tell here; its subject is the protocol."""
-        return why_weak(self.trivial)
+        return why_weak(self.trivial_answers)
 
     @property
     def best(self) -> Kernel | None:
@@ -69,7 +69,7 @@ class Standing:
 class Board:
     """One setting with everything that was measured under it."""
 
-    setting: Setting
+    setting: BoardSetting
     problems: dict[str, ProblemTable]
     """By key, in the order of levels and numbers."""
     standings: dict[str, list[Standing]] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Board:
     @property
     def uncounted(self) -> int:
         """Problems that were asked and are in no share."""
-        return sum(not table.counts for table in self.problems.values())
+        return sum(not table.scored for table in self.problems.values())
 
     @property
     def levels(self) -> list[str]:
@@ -89,9 +89,9 @@ class Board:
 
 def boards(runs: Iterable[Published]) -> list[Board]:
     """One board a setting, that with the most entries first."""
-    entries: dict[Setting, list[Entry]] = {}
-    missing: dict[Setting, list[Missing]] = {}
-    lacking: dict[Setting, list[Published]] = {}
+    entries: dict[BoardSetting, list[Entry]] = {}
+    missing: dict[BoardSetting, list[Missing]] = {}
+    lacking: dict[BoardSetting, list[Published]] = {}
     for run in runs:
         for entry in run.entries:
             entries.setdefault(entry.setting, []).append(entry)
@@ -107,7 +107,7 @@ def boards(runs: Iterable[Published]) -> list[Board]:
 
 
 def _board(
-    setting: Setting, entries: Sequence[Entry], missing: Sequence[Missing], lacking: Sequence[Published]
+    setting: BoardSetting, entries: Sequence[Entry], missing: Sequence[Missing], lacking: Sequence[Published]
 ) -> Board:
     """The board of one setting; `lacking` are the runs on it that are not whole."""
     by_problem: dict[str, list[Entry]] = {}
@@ -144,8 +144,8 @@ def _table(key: str, entries: Sequence[Entry], missing: Sequence[Missing]) -> Pr
         entries=same,
         kernels=tuple(ranked(same)),
         leads=tuple(leads(same)),
-        counts=all(record.counts for record in records) and all(each.skip.counts for each in missing),
-        trivial=tuple(dict.fromkeys(kind for record in records for kind in record.trivial)),
+        scored=all(record.scored for record in records) and all(each.skip.scored for each in missing),
+        trivial_answers=tuple(dict.fromkeys(kind for record in records for kind in record.trivial_answers)),
         weakness=weakness_of(key),
         missing=tuple(missing),
     )
@@ -162,8 +162,8 @@ def _untouched(key: str, missing: Sequence[Missing]) -> ProblemTable:
         entries=(),
         kernels=(),
         leads=(),
-        counts=all(each.skip.counts for each in missing),
-        trivial=(),
+        scored=all(each.skip.scored for each in missing),
+        trivial_answers=(),
         weakness=weakness_of(key),
         missing=tuple(missing),
     )
@@ -175,16 +175,16 @@ def _standings(
     missing: Sequence[Missing],
     unfinished: Container[Contestant] = (),
 ) -> dict[str, list[Standing]]:
-    counting = [table for table in problems.values() if table.counts]
+    counting = [table for table in problems.values() if table.scored]
     rows: dict[str, list[tuple[Contestant, Group, int, datetime]]] = {}
     for contestant in dict.fromkeys((*(e.contestant for e in entries), *(m.contestant for m in missing))):
-        own = [e for e in entries if e.contestant == contestant and problems[e.evaluation.problem].counts]
+        own = [e for e in entries if e.contestant == contestant and problems[e.evaluation.problem].scored]
         skips = [m.skip for m in missing if m.contestant == contestant]
         answers = _answers(own)
         known = {answer.problem for answer in answers}
         absent = [_absent(table, contestant) for table in counting if table.key not in known]
         asked = {skip.problem for skip in skips}
-        counted = [s for s in skips if problems[s.problem].counts]
+        counted = [s for s in skips if problems[s.problem].scored]
         found = score(answers, [*counted, *(each for each in absent if each.problem not in asked)])
         newest = max(
             (*(e.evaluation.created for e in entries if e.contestant == contestant), *(s.created for s in skips))

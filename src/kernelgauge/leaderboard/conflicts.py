@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kernelgauge.errors import StoreError
-from kernelgauge.leaderboard.entries import Contestant, Published, Setting
+from kernelgauge.leaderboard.entries import BoardSetting, Contestant, Published
 from kernelgauge.schema import digest
 
-_Answer = tuple[Setting, Contestant, str, int]
+_Answer = tuple[BoardSetting, Contestant, str, int]
 
 
 def check_apart(runs: Iterable[Published]) -> None:

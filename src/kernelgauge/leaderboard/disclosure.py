@@ -29,7 +29,7 @@ def public(record: Evaluation) -> Evaluation:
     trials = tuple(trial.model_copy(update={"difference": None}) for trial in record.trials)
     findings = tuple(_in_our_words(finding) for finding in record.findings)
     return record.model_copy(
-        update={"reason": reason, "log": "", "trials": trials, "findings": findings, "ran": None, "notes": ()}
+        update={"reason": reason, "log": "", "trials": trials, "findings": findings, "executed": None, "notes": ()}
     )
 
 

@@ -20,7 +20,7 @@ OWN_FILES = "own files"
 """The suite shown for users' own reference files."""
 
 
-class Setting(Record):
+class BoardSetting(Record):
     """Everything that two figures must share to stand in one table."""
 
     hardware: str
@@ -29,7 +29,7 @@ class Setting(Record):
     sizes: str
     protocol: str
     protocol_digest: str
-    rules: str
+    kernel_policy: str
     math: str
     """Arithmetic of both sides, see `config.MathMode`; `unsaid` in records from before it was said."""
     gpu_memory_gb: float | None = None
@@ -39,7 +39,7 @@ class Setting(Record):
     def title(self) -> str:
         """What a reader tells settings apart by, in a few words."""
         parts = [self.hardware, self.protocol, f"{self.sizes} sizes", f"{self.math} arithmetic"]
-        parts += [f"rules {self.rules}"] if self.rules != "default" else []
+        parts += [f"kernel policy {self.kernel_policy}"] if self.kernel_policy != "default" else []
         parts += [self.suite] if self.suite != BUILT_IN else []
         parts += [f"{self.gpu_memory_gb:g} GB"] if self.gpu_memory_gb else []
         return " · ".join(parts)
@@ -72,7 +72,7 @@ class Entry:
     evaluation: Evaluation
     """As anybody may read it, see `disclosure.public`, unless its owner publishes all of it."""
     contestant: Contestant
-    setting: Setting
+    setting: BoardSetting
     source: str | None
     origin: str
     """Where the record comes from: the name of a run folder."""
@@ -90,7 +90,7 @@ class Missing:
 
     skip: NoCandidate
     contestant: Contestant
-    setting: Setting
+    setting: BoardSetting
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Published:
     """What it lacks that it was to have, a sentence each: the figures of its contestant are not whole."""
 
     @property
-    def settings(self) -> set[Setting]:
+    def settings(self) -> set[BoardSetting]:
         """Whose boards it stands on."""
         return {entry.setting for entry in self.entries} | {each.setting for each in self.missing}
 
@@ -115,17 +115,17 @@ class Published:
         return {entry.contestant for entry in self.entries} | {each.contestant for each in self.missing}
 
 
-def setting_of(evaluation: Evaluation, gpu_memory_gb: float | None = None) -> Setting:
+def board_setting_of(evaluation: Evaluation, gpu_memory_gb: float | None = None) -> BoardSetting:
     """What the figures of this record may be compared with."""
     gpu = evaluation.environment.gpu if evaluation.device.startswith("cuda") else None
     cpu = f"{evaluation.environment.cpu}, {evaluation.environment.threads} threads"
-    return Setting(
+    return BoardSetting(
         hardware=gpu or cpu,
         suite=_suite_of(evaluation.problem, evaluation.level),
         sizes=evaluation.sizes,
         protocol=evaluation.protocol,
         protocol_digest=evaluation.protocol_digest,
-        rules=evaluation.rules,
+        kernel_policy=evaluation.kernel_policy,
         math=evaluation.math or "unsaid",
         gpu_memory_gb=gpu_memory_gb,
     )
@@ -145,7 +145,7 @@ def published(run: Records, words: bool = False, lacking: Sequence[str] | None =
         Entry(
             e if words else public(e),
             _contestant(e.contestant, header),
-            setting_of(e, header.gpu_memory_gb),
+            board_setting_of(e, header.gpu_memory_gb),
             source,
             origin,
         )
@@ -162,7 +162,7 @@ def published(run: Records, words: bool = False, lacking: Sequence[str] | None =
     )
 
 
-def _beside(entry: Entry, suite: str) -> Setting:
+def _beside(entry: Entry, suite: str) -> BoardSetting:
     """Where problems of a suite stand of which a run has no verdict at all."""
     return entry.setting.model_copy(update={"suite": suite})
 

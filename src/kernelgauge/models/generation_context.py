@@ -9,7 +9,7 @@ from pydantic import Field
 from kernelgauge.schema import Record, RunHeader
 
 
-class Told(Record):
+class GenerationContext(Record):
     """What a header learns from the evaluation that is under way; a log has it in each sample's store."""
 
     samples: int = Field(default=1, ge=1)

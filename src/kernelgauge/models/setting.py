@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from kernelgauge.judging import Judging
+from kernelgauge.schema.earlier import setting_renamed
 
 
-class Setting(Judging):
+class TaskSetting(Judging):
     """How candidates are judged, where evaluations run, and what all of them may cost."""
 
     build_dir: Path | None = None
@@ -22,6 +24,12 @@ class Setting(Judging):
     budget_tokens: int | None = Field(default=None, ge=1)
     """What all calls of the run may read and write; None: without limit."""
     budget_usd: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_any_log(cls, said: Any) -> Any:
+        """A log from before fields were renamed may be scored again."""
+        return setting_renamed(said) if isinstance(said, dict) else said
 
     @field_validator("build_dir", "out")
     @classmethod

@@ -14,7 +14,7 @@ PATH = Path(__file__).parent / "facts" / "verified.json"
 class Verified(Record):
     """One problem, as it was when somebody last recorded it on purpose."""
 
-    trivial: dict[str, tuple[str, ...]]
+    trivial_answers: dict[str, tuple[str, ...]]
     """By protocol: answers without the work that it would accept, in some draw, at `small` or `medium`."""
     shortcuts: dict[str, tuple[str, ...]]
     """By protocol: low precision and ignored parameters that it would accept."""
@@ -29,7 +29,7 @@ class Verified(Record):
 
     def accepted(self) -> dict[str, tuple[str, ...]]:
         """By protocol: everything that it would accept instead of the work."""
-        return {name: (*found, *self.shortcuts.get(name, ())) for name, found in self.trivial.items()}
+        return {name: (*found, *self.shortcuts.get(name, ())) for name, found in self.trivial_answers.items()}
 
 
 def with_earlier(now: Verified, earlier: Verified | None) -> Verified:
@@ -41,8 +41,11 @@ def with_earlier(now: Verified, earlier: Verified | None) -> Verified:
         same = {name for name in new if now.protocols[name] == earlier.protocols.get(name)}
         return {n: tuple(dict.fromkeys([*found, *(old.get(n, ()) if n in same else ())])) for n, found in new.items()}
 
-    trivial, shortcuts = both(now.trivial, earlier.trivial), both(now.shortcuts, earlier.shortcuts)
-    return now.model_copy(update={"trivial": trivial, "shortcuts": shortcuts})
+    trivial_answers, shortcuts = (
+        both(now.trivial_answers, earlier.trivial_answers),
+        both(now.shortcuts, earlier.shortcuts),
+    )
+    return now.model_copy(update={"trivial_answers": trivial_answers, "shortcuts": shortcuts})
 
 
 def verified(key: str) -> Verified | None:

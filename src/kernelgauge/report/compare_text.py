@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from kernelgauge.report.figures.compare import VERDICTS, Comparison, Row, Versus
+from kernelgauge.report.figures.compare import PAIR_STANDINGS, Comparison, Row, Versus
 from kernelgauge.report.figures.hardware import Kept
 from kernelgauge.report.figures.refusals import Refused
 
@@ -91,7 +91,7 @@ def _p(value: float) -> str:
 
 
 def _rows(versus: Versus, first: str, every: bool) -> RenderableType:
-    counts = ", ".join(f"{versus.counts[verdict]} {verdict}" for verdict in VERDICTS if versus.counts[verdict])
+    counts = ", ".join(f"{versus.counts[verdict]} {verdict}" for verdict in PAIR_STANDINGS if versus.counts[verdict])
     shown = [row for row in versus.rows if every or row.verdict in COLOURS]
     if not shown:
         return Text(f" problems: {counts or 'none in both runs'}")
@@ -117,7 +117,7 @@ def _rows(versus: Versus, first: str, every: bool) -> RenderableType:
 
 
 def _order(row: Row) -> tuple[int, float]:
-    return VERDICTS.index(row.verdict), -(row.ratio or 0)
+    return PAIR_STANDINGS.index(row.verdict), -(row.ratio or 0)
 
 
 def _figures(row: Row) -> tuple[str, ...]:

@@ -53,7 +53,10 @@ def _title(found: Scores) -> Text:
     if header:
         title.append(f"  {header.contestant}", style="bold cyan")
         title.append("".join(f"  suite {suite}" for suite in header.suites))
-        title.append(f"  {header.protocol}, rules {header.rules}, {header.sizes} sizes, {header.device}", style="dim")
+        title.append(
+            f"  {header.protocol}, kernel policy {header.kernel_policy}, {header.sizes} sizes, {header.device}",
+            style="dim",
+        )
     if found.environment and found.environment.gpu:
         title.append(f", {found.environment.gpu}", style="dim")
     return title
@@ -157,15 +160,15 @@ def _remarks(found: Scores) -> list[Text]:
     remarks = [Text(f"! {warning}", style="yellow") for warning in found.warnings]
     if found.spending:
         remarks.append(Text(in_words(found.spending)))
-    if found.effort:
-        remarks.append(Text(cost.in_words(found.effort), style="dim"))
+    if found.evaluation_cost:
+        remarks.append(Text(cost.in_words(found.evaluation_cost), style="dim"))
     if found.left_out:
-        named = _listed([f"{left.problem} ({', '.join(left.trivial)})" for left in found.left_out])
+        named = _listed([f"{left.problem} ({', '.join(left.trivial_answers)})" for left in found.left_out])
         remarks.append(Text(f"left out, since an answer that skips the work would pass or rounding decides: {named}"))
     if found.against and found.against.left_out:
         why = f"no up-to-date baseline, so not in the figures over {found.against.baseline}"
         remarks.append(Text(f"{why}: {_listed(found.against.left_out)}", style="dim"))
-    counted = [weak.problem for weak in found.weak if weak.counts]
+    counted = [weak.problem for weak in found.weak if weak.scored]
     if counted:
         why = "weak at the published inputs, and in the figures above"
         remarks.append(Text(f"{why}: {_listed(counted)}", style="dim"))

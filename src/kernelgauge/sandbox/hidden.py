@@ -1,4 +1,4 @@
-"""What workers must not read wherever it lies, and which walls this machine's owner has left out."""
+"""What workers must not read wherever it lies, and which isolation layers this machine's owner has left out."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import kernelgauge
 from kernelgauge.config import Settings
 from kernelgauge.errors import UsageError
 from kernelgauge.problems.suites import suites_folder
-from kernelgauge.sandbox.isolation import WALLS
+from kernelgauge.sandbox.isolation import LAYERS
 
-WITHOUT = "KERNELGAUGE_WITHOUT_WALLS"
-"""Environment variable that names walls to be left out, where one breaks something: `reads,syscalls`."""
+WITHOUT = "KERNELGAUGE_WITHOUT_LAYERS"
+"""Environment variable that names isolation layers to be left out, where one breaks something: `reads,syscalls`."""
 _OPTIONAL = ("reads", "syscalls")
 
 
@@ -31,7 +31,7 @@ def places(settings: Settings) -> list[str]:
 
 
 def left_out() -> list[str]:
-    """The walls that are left out.
+    """The isolation layers that are left out.
 
     Raises:
         UsageError: another one is named.
@@ -42,11 +42,12 @@ def left_out() -> list[str]:
     return names
 
 
-def what_is_missing(walls: tuple[str, ...]) -> str:
-    """A sentence on the walls that do not stand; empty if all do."""
-    missing = [name for name in WALLS if name not in walls]
+def what_is_missing(layers: tuple[str, ...]) -> str:
+    """A sentence on the isolation layers that do not stand; empty if all do."""
+    missing = [name for name in LAYERS if name not in layers]
     if not missing:
         return ""
     left = [name for name in missing if name in left_out()]
     why = f" ({WITHOUT} leaves out {', '.join(left)})" if left else ""
-    return f"no {', '.join(missing)} wall stands around a candidate here{why}: see docs/explanation/isolation.md"
+    layer = f"no {', '.join(missing)} isolation layer stands around a candidate here{why}"
+    return f"{layer}: see docs/explanation/isolation.md"

@@ -1,8 +1,8 @@
-"""The walls around a worker, put up inside the forked process before any candidate code is read.
+"""The isolation layers around a worker, put up inside the forked process before any candidate code is read.
 
-`leave_namespaces` runs in the keeper (the process between zygote and worker), `close_in` in the worker itself. Each
-returns the names of the walls that really stand; what a platform refuses is missing from that list and so from the
-record, never silently assumed:
+`leave_namespaces` runs in the reaper (the process between zygote and worker), `close_in` in the worker itself. Each
+returns the names of the isolation layers that really stand; what a platform refuses is missing from that list and so
+from the record, never silently assumed:
 
     network   own network namespace without any interface up; under a profiler its loopback interface is
     pid       own process namespace: killing the worker kills all it started
@@ -32,7 +32,7 @@ from pathlib import Path
 
 from kernelgauge.sandbox import seccomp
 from kernelgauge.sandbox.host_memory import SHARED_MEMORY
-from kernelgauge.sandbox.landlock import View, confine
+from kernelgauge.sandbox.landlock import ReadablePaths, confine
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -53,7 +53,7 @@ _PR_SET_PDEATHSIG = 1
 _PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
 
-WALLS = ("network", "pid", "ipc", "mount", "limits", "files", "reads", "syscalls")
+LAYERS = ("network", "pid", "ipc", "mount", "limits", "files", "reads", "syscalls")
 """All there are."""
 
 
@@ -158,7 +158,7 @@ class Files:
 
     writable: Sequence[Path]
     """Folders and device files, with `SHARED_MEMORY` among them one of its own."""
-    view: View | None
+    view: ReadablePaths | None
     """None leaves reading free."""
     any_call: bool = False
 
@@ -170,18 +170,18 @@ class Files:
 
 
 def close_in(own_namespaces: bool, files: Files | None, memory_bytes: int | None, file_bytes: int) -> list[str]:
-    """Put up the walls that belong to the worker itself; irrevocable.
+    """Put up the isolation layers that belong to the worker itself; irrevocable.
 
     Args:
         own_namespaces: whether `leave_namespaces` worked in the process that forked this one.
-        files: None leaves those walls to `close_files`.
+        files: None leaves those isolation layers to `close_files`.
         memory_bytes: limit on private memory (brk and private mappings); None leaves it open.
         file_bytes: limit on the size of any one file it writes.
     """
-    walls = []
+    layers = []
     own_mounts, read_only = _mount_own(files.folders if files else ()) if own_namespaces else (False, False)
     if own_mounts and read_only:
-        walls.append("mount")
+        layers.append("mount")
     limited = _limit_processes() if own_mounts else not own_namespaces
     # Of the host's own, nothing may be written; an empty one in its place dies with the worker.
     own_memory = own_mounts and files and SHARED_MEMORY in files.writable and _mount_own_shared_memory()
@@ -194,20 +194,20 @@ def close_in(own_namespaces: bool, files: Files | None, memory_bytes: int | None
     if memory_bytes is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
     if limited:
-        walls.append("limits")
+        layers.append("limits")
     if files is not None:
         writable = [path for path in files.writable if path != SHARED_MEMORY or own_memory]
-        walls += close_files(Files(writable, files.view, files.any_call))
-    return walls
+        layers += close_files(Files(writable, files.view, files.any_call))
+    return layers
 
 
 def close_files(files: Files, profiled: bool = False) -> list[str]:
-    """Put up the walls around files and system calls alone, which hold whatever replaces this process too.
+    """Put up the isolation layers around files and system calls alone, which hold whatever replaces this process too.
 
     Args:
         profiled: whether a profiler is in the process, which needs a connection and counters.
     """
-    walls = confine([*files.writable, Path("/dev/null")], files.view)
+    layers = confine([*files.writable, Path("/dev/null")], files.view)
     if not files.any_call and seccomp.refuse(profiled):
-        walls.append("syscalls")
-    return walls
+        layers.append("syscalls")
+    return layers

@@ -35,7 +35,7 @@ _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE
 
 
 @dataclass(frozen=True)
-class View:
+class ReadablePaths:
     """What may be read: `whole` with all beneath, of `listed` only the names of what lies there."""
 
     whole: tuple[str, ...]
@@ -47,8 +47,8 @@ def abi_version() -> int:
     return int(_libc.syscall(_SYS_LANDLOCK_CREATE_RULESET, None, 0, _VERSION))
 
 
-def confine(writable: Sequence[Path], view: View | None) -> list[str]:
-    """Restrict this thread, and all it starts from now on, for ever; which walls stand: `files`, `reads`.
+def confine(writable: Sequence[Path], view: ReadablePaths | None) -> list[str]:
+    """Restrict this thread, and all it starts from now on, for ever; which isolation layers stand: `files`, `reads`.
 
     Before ABI 3 (Linux 6.2) whoever may not write to a file may still cut it off: then `files` does not stand.
 

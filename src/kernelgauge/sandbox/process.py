@@ -14,8 +14,8 @@ from types import TracebackType
 from kernelgauge.deletion import delete
 from kernelgauge.errors import MachineError
 from kernelgauge.sandbox.freeze import Pursuit, Running, ran_since
-from kernelgauge.sandbox.reaper import Keeper, is_readable
-from kernelgauge.sandbox.resource_usage import Holdings, count
+from kernelgauge.sandbox.reaper import Reaper, is_readable
+from kernelgauge.sandbox.resource_usage import ResourceUsage, count
 from kernelgauge.sandbox.spot_check import readable
 from kernelgauge.sandbox.worker_errors import (
     WORKER_FAILURES,
@@ -61,10 +61,10 @@ class WorkerProcess:
     """One forked process, its scratch folder, and the channel to it; a context manager that leaves nothing behind.
 
     Args:
-        role: `worker` runs a candidate or the reference, `counted` too, under a profiler; `oracle` and `examiner` run
-            the problem's own trusted code.
+        role: `worker` runs a candidate or the reference, `ncu` too, under Nsight Compute; `oracle` and `describer`
+            run the problem's own trusted code.
         environment: variables beside the scrubbed minimum; `{scratch}` in a value is replaced.
-        sealed: whether the walls of `isolation` go up.
+        sealed: whether the isolation layers of `isolation` go up.
         writable: folders it may write to beside its scratch.
         visible: folders it may read beside these, `given` and what `readable` names.
         preload: modules the zygote imports before it forks; named by backends or by us, never by candidates.
@@ -101,12 +101,12 @@ class WorkerProcess:
             preload,
         )
         memory = memory_limit(zygote.settings, "" if compiles else device)
-        self.holdings = Holdings(memory, int(zygote.settings.limits.disk_gb * 2**30))
+        self.usage = ResourceUsage(memory, int(zygote.settings.limits.disk_gb * 2**30))
         # Opened once, here: by the time it is read, the worker may have put something else in its place.
         self._log = os.open(self.scratch / "log.txt", os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._holder_control, holder_side = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._keeper = Keeper()
+        self._reaper = Reaper()
         self._frozen = False
         self._limited = sealed and role == "worker"
         self._folders = [self.scratch, *writable]
@@ -115,15 +115,15 @@ class WorkerProcess:
         self._others_ns = 0
         try:
             try:
-                zygote.fork(request, [theirs.fileno(), self._keeper.reporting, self._log, holder_side.fileno()])
+                zygote.fork(request, [theirs.fileno(), self._reaper.reporting, self._log, holder_side.fileno()])
             finally:
-                self._keeper.handed_over()
+                self._reaper.handed_over()
                 theirs.close()
                 holder_side.close()
-            self._keeper.await_birth(_SETUP_SECONDS)
-            self.walls = self.receive("ready", _SETUP_SECONDS).walls
+            self._reaper.await_birth(_SETUP_SECONDS)
+            self.layers = self.receive("ready", _SETUP_SECONDS).layers
             if sealed and role == "worker":
-                zygote.check_walls(self.walls)
+                zygote.check_layers(self.layers)
             self.readable = readable(self.pid)
         except (*WORKER_FAILURES, TimeoutError, OSError, MachineError) as error:
             printed = self.log()
@@ -176,7 +176,7 @@ class WorkerProcess:
         """Which limit has passed before there was something to read; meanwhile what the worker holds is watched."""
         began = time.monotonic()
         while True:
-            quiet = max(began, self.holdings.wrote_at) + idle
+            quiet = max(began, self.usage.wrote_at) + idle
             deadline = min(began + seconds, quiet)
             if is_readable(self._channel.fileno(), max(0.0, min(_LOOK_SECONDS, deadline - time.monotonic()))):
                 return None
@@ -189,7 +189,7 @@ class WorkerProcess:
         if not self._limited or not self.pid:
             return
         try:
-            self.holdings.look(self._count)
+            self.usage.look(self._count)
         except (WorkerTooLarge, DiskFilled):
             self.kill()
             raise
@@ -221,7 +221,7 @@ class WorkerProcess:
 
     def halt(self) -> None:
         """Stop the worker's own process group, at once."""
-        self._keeper.signal(signal.SIGSTOP)
+        self._reaper.signal(signal.SIGSTOP)
         self._frozen = True
 
     def freeze(self) -> int:
@@ -271,7 +271,7 @@ class WorkerProcess:
             return Running()
 
     def _has_holder(self) -> bool:
-        return bool(self._keeper.holder) and self.alive()
+        return bool(self._reaper.holder) and self.alive()
 
     def _answer_of_holder(self, order: bytes, meanwhile: Callable[[], None] | None = None) -> bytes:
         self._holder_control.send(order)
@@ -281,18 +281,18 @@ class WorkerProcess:
 
     def alive(self) -> bool:
         """Whether it has not ended."""
-        return self._keeper.status() is None
+        return self._reaper.status() is None
 
     def thaw(self) -> None:
         """Let the worker's own process group go on, if it was stopped; what left the group stays stopped."""
         if self._frozen:
-            self._keeper.signal(signal.SIGCONT)
+            self._reaper.signal(signal.SIGCONT)
             self._frozen = False
 
     @property
     def pid(self) -> int:
         """Its number, as this process and the driver see it."""
-        return self._keeper.pid
+        return self._reaper.pid
 
     def libraries(self) -> set[str]:
         """Paths of the files whose code the worker has mapped, as the kernel tells; empty where it does not."""
@@ -305,15 +305,15 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """End the worker now; inside a process namespace all it started ends with it."""
-        self._keeper.kill()
+        self._reaper.kill()
 
     def finish(self, seconds: float) -> None:
         """Hang up, and give the worker that long to end by itself; raises WorkerTimedOut if it does not."""
         self._channel.shutdown(socket.SHUT_WR)
-        if not self._keeper.reports_within(seconds):
+        if not self._reaper.reports_within(seconds):
             self.kill()
             raise WorkerTimedOut
-        self._keeper.wait(1.0)
+        self._reaper.wait(1.0)
 
     def log(self) -> str:
         """The end of what the worker printed."""
@@ -322,13 +322,13 @@ class WorkerProcess:
 
     def _gone(self) -> Exception:
         """Why the channel has ended: the worker has, or it lives on without one."""
-        alive = self.alive() and not self._keeper.reports_within(2.0)
-        status = self._keeper.wait(0.1)
+        alive = self.alive() and not self._reaper.reports_within(2.0)
+        status = self._reaper.wait(0.1)
         return ChannelClosed() if alive else WorkerEnded(status)
 
     def await_end(self) -> None:
         """Wait until it is gone, which somebody must have asked for."""
-        self._keeper.await_end()
+        self._reaper.await_end()
 
     def close(self) -> None:
         """End the worker, wait until it is gone, delete its scratch folder."""
@@ -337,7 +337,7 @@ class WorkerProcess:
         self._channel.close()
         self._holder_control.close()
         self.await_end()
-        self._keeper.close()
+        self._reaper.close()
         if self._log >= 0:
             os.close(self._log)
             self._log = -1

@@ -16,7 +16,7 @@ from types import ModuleType
 
 from kernelgauge.backends.base import search_path
 from kernelgauge.kernels.toolkit import cuda_home
-from kernelgauge.sandbox.landlock import View
+from kernelgauge.sandbox.landlock import ReadablePaths
 
 _PROGRAMS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store")
 _SETTINGS = (
@@ -66,7 +66,7 @@ def _installation(program: str | None) -> list[str]:
     return [program, str(real), *map(str, libraries if real.parent.name == "bin" else ())]
 
 
-def of_python() -> View:
+def of_python() -> ReadablePaths:
     """What Python itself and modules need, those that are imported later too: called where they are imported."""
     whole = [*_parts_of(sys.prefix), *_parts_of(sys.base_prefix), *_parts_of(sys.exec_prefix)]
     listed = []
@@ -80,7 +80,7 @@ def of_python() -> View:
     for folder in (*_loaded_from(sys.modules.values()), *_under_development()):
         if not _beneath(folder, whole):
             whole.append(folder)
-    return View(tuple(dict.fromkeys(whole)), tuple(listed))
+    return ReadablePaths(tuple(dict.fromkeys(whole)), tuple(listed))
 
 
 def _parts_of(prefix: str) -> list[str]:
@@ -128,7 +128,7 @@ def _beneath(path: str, roots: Iterable[str]) -> bool:
     return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
 
 
-def apart_from(view: View, private: Sequence[str]) -> View:
+def apart_from(view: ReadablePaths, private: Sequence[str]) -> ReadablePaths:
     """The same view without what is private: a place with such a thing beneath it is shown child by child.
 
     A place that is itself private, or beneath something private, stays: it was named because it is needed.
@@ -149,7 +149,7 @@ def apart_from(view: View, private: Sequence[str]) -> View:
                 # A link may lead anywhere: into what is hidden, or where no place was named.
                 if not _beneath(child, inner if inside else hidden) and (inside or _beneath(child, roots)):
                     waiting.append(child)
-    return View(_outermost(whole), tuple(sorted({*split, *map(os.path.realpath, view.listed)})))
+    return ReadablePaths(_outermost(whole), tuple(sorted({*split, *map(os.path.realpath, view.listed)})))
 
 
 def _outermost(paths: set[str]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""What the parent knows of a worker by its keeper: which process it is, and how it ended.
+"""What the parent knows of a worker by its reaper: which process it is, and how it ended.
 
-The keeper waits for the worker and reports on a pipe that the worker cannot write to; see `zygote`.
+The reaper waits for the worker and reports on a pipe that the worker cannot write to; see `zygote`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def is_readable(descriptor: int, seconds: float) -> bool:
     return bool(poll.poll(seconds * 1000))
 
 
-class Keeper:
-    """The parent's end of one keeper's pipe.
+class Reaper:
+    """The parent's end of one reaper's pipe.
 
     Attributes:
         reporting: the other end, for the zygote; closed here by `handed_over`.
@@ -44,7 +44,7 @@ class Keeper:
         os.close(self.reporting)
 
     def await_birth(self, seconds: float) -> None:
-        """Raises TimeoutError if the keeper says nothing, MachineError if it is gone."""
+        """Raises TimeoutError if the reaper says nothing, MachineError if it is gone."""
         born = self._report(seconds)
         self.pid, self.holder = born["pid"], born["holder"]
 
@@ -62,7 +62,7 @@ class Keeper:
         """How the worker ended, waiting for it that long and then killing it.
 
         Raises:
-            MachineError: the keeper was killed.
+            MachineError: the reaper was killed.
         """
         if self._status is None:
             try:
@@ -86,7 +86,7 @@ class Keeper:
                 self.wait(1.0)
 
     def signal(self, number: int) -> None:
-        """To the worker's process group, if it has not ended: until the keeper says so, the pid is still its own."""
+        """To the worker's process group, if it has not ended: until the reaper says so, the pid is still its own."""
         if self.pid and self.status() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, number)
@@ -107,11 +107,11 @@ class Keeper:
 
     def _report(self, seconds: float) -> dict[str, int]:
         if not is_readable(self._reports, seconds):
-            raise TimeoutError("no word from the keeper")
+            raise TimeoutError("no word from the reaper")
         line = bytearray()
         while not line.endswith(b"\n"):
             byte = os.read(self._reports, 1)
             if not byte:
-                raise MachineError("a worker's keeper was killed from outside")
+                raise MachineError("a worker's reaper was killed from outside")
             line += byte
         return dict(json.loads(line))

@@ -26,7 +26,7 @@ def count(order: bytes, pids: Iterable[int], folders: Sequence[Path], own_namesp
     return held(pids, int(limit), own_namespaces) if what == b"held" else stored(pids, int(limit), folders)
 
 
-class Holdings:
+class ResourceUsage:
     """The limits of one worker.
 
     Args:

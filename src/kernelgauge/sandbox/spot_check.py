@@ -34,7 +34,7 @@ class _Piece(ctypes.Structure):
 
 
 @dataclass(frozen=True)
-class Glimpse:
+class OutputSample:
     """Some bytes of a worker's outputs, and where the same bytes lie in the region that it copies them to."""
 
     offsets: tuple[int, ...]
@@ -54,7 +54,7 @@ def readable(pid: int) -> bool:
     return ctypes.get_errno() == errno.EFAULT  # nothing lies there, and we were told so
 
 
-def glimpse(pid: int, places: Sequence[Place], expected: Sequence[TensorSpec]) -> Glimpse | None:
+def sample_outputs(pid: int, places: Sequence[Place], expected: Sequence[TensorSpec]) -> OutputSample | None:
     """Random elements of the outputs that a stopped worker says lie at these places; None if they do not lie there.
 
     Args:
@@ -75,7 +75,7 @@ def glimpse(pid: int, places: Sequence[Place], expected: Sequence[TensorSpec]) -
         pieces.append((address, size))
         offsets.append(spec.offset + size * element)
     found = _read(pid, pieces)
-    return None if found is None else Glimpse(tuple(offsets), tuple(size for _, size in pieces), found)
+    return None if found is None else OutputSample(tuple(offsets), tuple(size for _, size in pieces), found)
 
 
 def lie_in(pid: int, places: Sequence[Place], expected: Sequence[TensorSpec], descriptor: int) -> bool:

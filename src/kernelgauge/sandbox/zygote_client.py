@@ -23,7 +23,7 @@ from kernelgauge.sandbox.host_memory import SHARED_MEMORY
 from kernelgauge.sandbox.scratch import ScratchFolders
 from kernelgauge.wire.messages import receive, send
 
-Role = Literal["worker", "oracle", "examiner", "counted"]
+Role = Literal["worker", "oracle", "describer", "ncu"]
 
 KEEP_FREED_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**46)}
 """Environment under which freed memory stays with the process, as with the caching allocator on a GPU.
@@ -136,9 +136,9 @@ class Zygote:
         self._forkers[wanted] = forker
         return forker
 
-    def check_walls(self, walls: tuple[str, ...]) -> None:
-        """Say aloud, once, if walls are missing around a worker."""
-        if not self._told and (missing := hidden.what_is_missing(walls)):
+    def check_layers(self, layers: tuple[str, ...]) -> None:
+        """Say aloud, once, if layers are missing around a worker."""
+        if not self._told and (missing := hidden.what_is_missing(layers)):
             self._told = True
             warnings.warn(missing, stacklevel=2)
 

@@ -19,7 +19,7 @@ from kernelgauge.schema.attempt import (
 from kernelgauge.schema.base import FORMAT, Record, digest, finite
 from kernelgauge.schema.baseline import Baseline, Measured, conditions, setting
 from kernelgauge.schema.bound import Bound, Peaks, Precision, Work
-from kernelgauge.schema.comparison import MODES, Mode, OverBaseline
+from kernelgauge.schema.comparison import MODES, BaselineSpeedup, Mode
 from kernelgauge.schema.difference import Difference, WrongElement
 from kernelgauge.schema.elsewhere import Elsewhere, Label
 from kernelgauge.schema.evaluation import (
@@ -45,23 +45,24 @@ from kernelgauge.schema.problem import (
     suite_of,
 )
 from kernelgauge.schema.profile_record import Counters, Profile, ProfileRow, Stall
-from kernelgauge.schema.rules import RULE_SETS, Executed, Finding, KernelRule, Ran, RuleSetName
+from kernelgauge.schema.rules import KERNEL_POLICIES, Executed, ExecutedWork, Finding, KernelPolicyName, KernelRule
 from kernelgauge.schema.run import Generation, NoCandidate, RunHeader, TooLarge
 from kernelgauge.schema.timing import WIDEST, GpuState, Timing, tells
 
 __all__ = [
     "FORMAT",
     "GB",
+    "KERNEL_POLICIES",
     "LARGEST_CANDIDATE_MB",
     "MODES",
     "ROUNDING",
-    "RULE_SETS",
     "STANDINGS",
     "SUITE_NAME",
     "WIDEST",
     "Attempt",
     "AttemptRecord",
     "Baseline",
+    "BaselineSpeedup",
     "Bound",
     "Budget",
     "Candidate",
@@ -72,12 +73,14 @@ __all__ = [
     "Environment",
     "Evaluation",
     "Executed",
+    "ExecutedWork",
     "Feedback",
     "Finding",
     "Generation",
     "GpuMemory",
     "GpuState",
     "Judgement",
+    "KernelPolicyName",
     "KernelRule",
     "Label",
     "Measured",
@@ -85,16 +88,13 @@ __all__ = [
     "NoCandidate",
     "NotVaried",
     "Outcome",
-    "OverBaseline",
     "PaidAttempt",
     "Peaks",
     "Precision",
     "Problem",
     "Profile",
     "ProfileRow",
-    "Ran",
     "Record",
-    "RuleSetName",
     "RunHeader",
     "Sizes",
     "Spent",

@@ -9,8 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-FORMAT = 1
-"""Version of the stored records. History: 1, November 2026, first version."""
+FORMAT = 2
+"""Version of the stored records. History: 1, November 2026, first version; 2, the same month, names as in
+`earlier`."""
 
 
 def digest(text: str) -> str:

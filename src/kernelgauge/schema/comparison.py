@@ -17,7 +17,7 @@ Mode = Literal["eager", "compile", "compile-reduce-overhead", "compile-max-autot
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 
-class OverBaseline(Record):
+class BaselineSpeedup(Record):
     """Speedup over PyTorch in one mode: the candidate's over eager, divided by the mode's over eager."""
 
     mode: Mode
@@ -30,7 +30,7 @@ class OverBaseline(Record):
     """When the mode was measured; None for eager, which every evaluation times itself."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> OverBaseline:
+    def _consistent(self) -> BaselineSpeedup:
         low, high = self.interval
         if not (0 < low <= self.speedup <= high < math.inf):
             raise ValueError(f"speedup {self.speedup} over {self.mode} is not inside its interval ({low}, {high})")
@@ -39,10 +39,10 @@ class OverBaseline(Record):
         return self
 
 
-def check_modes(over: Sequence[OverBaseline]) -> None:
+def check_modes(speedups: Sequence[BaselineSpeedup]) -> None:
     """Refuse what one record cannot say at once; raises ValueError."""
-    modes = [each.mode for each in over]
+    modes = [each.mode for each in speedups]
     if len(set(modes)) < len(modes):
         raise ValueError("a speedup over one mode is named twice")
-    if over and sum(each.strongest for each in over) != 1:
+    if speedups and sum(each.strongest for each in speedups) != 1:
         raise ValueError("exactly one of the modes is the strongest")

@@ -17,12 +17,12 @@ from pydantic import Field, model_validator
 
 from kernelgauge.schema.base import FORMAT, Record, digest, finite
 from kernelgauge.schema.bound import Bound
-from kernelgauge.schema.comparison import OverBaseline, check_modes
+from kernelgauge.schema.comparison import BaselineSpeedup, check_modes
 from kernelgauge.schema.difference import Difference
 from kernelgauge.schema.elsewhere import Elsewhere
 from kernelgauge.schema.memory import GpuMemory
 from kernelgauge.schema.problem import Sizes
-from kernelgauge.schema.rules import Finding, Ran, RuleSetName
+from kernelgauge.schema.rules import ExecutedWork, Finding, KernelPolicyName
 from kernelgauge.schema.timing import Timing, tells
 
 
@@ -51,11 +51,11 @@ ROUNDING = "rounding"
 """Among trivial answers: rounding the inputs changes the problem's answer, so that nobody can say which is right."""
 
 
-def why_weak(trivial: Sequence[str]) -> str:
+def why_weak(trivial_answers: Sequence[str]) -> str:
     """What is wrong with a problem, as a part of a sentence whose subject is the protocol."""
-    answers = [name for name in trivial if name != ROUNDING]
+    answers = [name for name in trivial_answers if name != ROUNDING]
     parts = [f"would accept {', '.join(answers)}"] if answers else []
-    parts += ["cannot tell what is right, since rounding decides"] if ROUNDING in trivial else []
+    parts += ["cannot tell what is right, since rounding decides"] if ROUNDING in trivial_answers else []
     return " and ".join(parts)
 
 
@@ -147,34 +147,34 @@ class Evaluation(Record):
     math: str | None = None
     """Arithmetic of both sides: `torch`, `ieee`, `tf32`, `fp16`, `bf16`, see `config.MathMode`; None in records from
     before it was said."""
-    rules: RuleSetName = "any"
+    kernel_policy: KernelPolicyName = "any"
     """What counts as a kernel."""
     device: str
     environment: Environment
     isolation: tuple[str, ...]
-    """Which walls stood around the worker: `network`, `pid`, `ipc`, `mount`, `limits`, `files`, `reads`, `syscalls`.
-    See docs/explanation/isolation.md."""
+    """Which isolation layers stood around the worker: `network`, `pid`, `ipc`, `mount`, `limits`, `files`, `reads`,
+    `syscalls`. See docs/explanation/isolation.md."""
     outcome: Outcome
     reason: str = ""
     """One sentence: what happened, where; empty for a pass."""
     rule: str | None = None
     """The rule that a rejected candidate broke."""
     findings: tuple[Finding, ...] = ()
-    """What the text and a watched run say under `rules`; the first is what a candidate was rejected for."""
-    ran: Ran | None = None
+    """What the text and a watched run say under `kernel_policy`; the first is what a candidate was rejected for."""
+    executed: ExecutedWork | None = None
     """What a watched call ran; None where no rule needed that, or it did not come to it."""
-    route: Literal["seed", "state_dict"] = "seed"
+    weight_sync: Literal["seed", "state_dict"] = "seed"
     """How both sides got equal parameters."""
     trials: tuple[Trial, ...] = ()
     not_varied: NotVaried | None = None
     """Arguments that a candidate may have hard-coded unnoticed; None where nothing was drawn, and in records from
     before it was said."""
-    trivial: tuple[str, ...] = ()
+    trivial_answers: tuple[str, ...] = ()
     """Work-skipping answers this protocol would have accepted on this problem; also `ROUNDING`."""
-    counts: bool = True
+    scored: bool = True
     """Whether the problem enters the score: under most protocols only if no trivial answer would have passed."""
     timing: Timing | None = None
-    over: tuple[OverBaseline, ...] = ()
+    baseline_speedups: tuple[BaselineSpeedup, ...] = ()
     """Speedup over PyTorch's modes, where they were measured on this machine; eager, which `timing` has, included."""
     bound: Bound | None = None
     """The least time the hardware allows; None where nothing was timed or no bound can be given."""
@@ -207,15 +207,15 @@ class Evaluation(Record):
         refused = [finding.rule for finding in self.findings if finding.severity == "refuse"]
         if refused and self.rule not in refused:
             raise ValueError("a finding that refuses is what the candidate is rejected for")
-        if self.findings and self.rules == "any":
+        if self.findings and self.kernel_policy == "any":
             raise ValueError("where any kernel counts there is nothing to find")
-        if not self.counts and not self.trivial:
+        if not self.scored and not self.trivial_answers:
             raise ValueError("a problem is left out only because of a trivial answer")
         if not passed and not self.reason:
             raise ValueError("a candidate that did not pass needs a reason")
-        if self.over and self.timing is None:
+        if self.baseline_speedups and self.timing is None:
             raise ValueError("a speedup over a baseline needs a time")
-        check_modes(self.over)
+        check_modes(self.baseline_speedups)
         return self
 
     @property
@@ -231,9 +231,9 @@ class Evaluation(Record):
         return self.timing.interval if self.timing else None
 
     @property
-    def over_strongest(self) -> OverBaseline | None:
+    def speedup_over_strongest(self) -> BaselineSpeedup | None:
         """The speedup over the fastest mode of PyTorch; None where none was measured, or what was is out of date."""
-        return next((each for each in self.over if each.strongest), None)
+        return next((each for each in self.baseline_speedups if each.strongest), None)
 
     @property
     def standing(self) -> Standing | None:
@@ -256,7 +256,7 @@ class Evaluation(Record):
 
     def summary(self) -> dict[str, Any]:
         """The flat object that `kernelgauge eval --json` prints; times in ms, null where there is no number."""
-        strongest = self.over_strongest
+        strongest = self.speedup_over_strongest
         row: dict[str, Any] = {
             "format": self.format,
             "problem": self.problem,
@@ -269,12 +269,13 @@ class Evaluation(Record):
             "sizes": self.sizes,
             "device": self.device,
             "math": self.math,
-            "rules": self.rules,
+            "kernel_policy": self.kernel_policy,
+            "rules": self.kernel_policy,  # its first name, which STABILITY.md promises
             "outcome": self.outcome.value,
             "reason": self.reason,
             "rule": self.rule,
             "findings": [finding.model_dump() for finding in self.findings],
-            "ran": self.ran.model_dump() if self.ran else None,
+            "executed": self.executed.model_dump() if self.executed else None,
             "standing": self.standing,
             "speedup": self.speedup,
             "speedup_interval": list(self.timing.interval) if self.timing else None,
@@ -295,11 +296,11 @@ class Evaluation(Record):
             "samples": len(self.timing.candidate_samples_ms) if self.timing else 0,
             "gpu_memory_peak_gb": self.gpu_memory.peak_gb if self.gpu_memory else None,
             "gpu_memory_available_gb": self.gpu_memory.available_gb if self.gpu_memory else None,
-            "counts": self.counts,
-            "trivial": list(self.trivial),
+            "scored": self.scored,
+            "trivial_answers": list(self.trivial_answers),
             "not_varied": self.not_varied.model_dump(mode="json") if self.not_varied else None,
             "trials": [trial.model_dump() for trial in self.trials],
-            "route": self.route,
+            "weight_sync": self.weight_sync,
             "isolation": list(self.isolation),
             "elsewhere": self.elsewhere.model_dump(mode="json") if self.elsewhere else None,
             "notes": list(self.notes),

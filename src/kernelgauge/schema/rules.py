@@ -8,11 +8,11 @@ from pydantic import Field, model_validator
 
 from kernelgauge.schema.base import Record
 
-RuleSetName = Literal["default", "kernel-required", "any"]
+KernelPolicyName = Literal["default", "kernel-required", "any"]
 """What counts as a kernel. `default`: library calls beside own kernels; `kernel-required`: at least one own kernel
 must run; `any`: whatever computes the right answer."""
 
-RULE_SETS: tuple[RuleSetName, ...] = ("default", "kernel-required", "any")
+KERNEL_POLICIES: tuple[KernelPolicyName, ...] = ("default", "kernel-required", "any")
 
 KernelRule = Literal[
     "imports_evaluator", "inherits_reference", "torch_compile", "torch_fallback", "no_own_kernel", "dynamic_code"
@@ -51,7 +51,7 @@ class Executed(Record):
     time_us: float = Field(ge=0, allow_inf_nan=False)
 
 
-class Ran(Record):
+class ExecutedWork(Record):
     """What a candidate ran in one call, as its own process saw it: it may accuse, and an acquittal is a claim."""
 
     own: tuple[Executed, ...]

@@ -10,7 +10,7 @@ from pydantic import Field
 from kernelgauge.schema.attempt import Budget
 from kernelgauge.schema.base import FORMAT, Record
 from kernelgauge.schema.problem import Sizes, suite_of
-from kernelgauge.schema.rules import RuleSetName
+from kernelgauge.schema.rules import KernelPolicyName
 
 
 class NoCandidate(Record):
@@ -24,8 +24,8 @@ class NoCandidate(Record):
     sample: int = 0
     reason: str
     """One sentence, followed by the tool's own words where there are any."""
-    counts: bool = True
-    """Whether the problem enters the score; see `Evaluation.counts`."""
+    scored: bool = True
+    """Whether the problem enters the score; see `Evaluation.scored`."""
 
 
 class TooLarge(Record):
@@ -80,7 +80,7 @@ class RunHeader(Record):
     protocol_digest: str
     math: str | None = None
     """Arithmetic of both sides, see `config.MathMode`; None in runs from before it was said."""
-    rules: RuleSetName = "any"
+    kernel_policy: KernelPolicyName = "any"
     """What counts as a kernel; `any` in runs from before it was said."""
     samples: int = 1
     gpu_memory_gb: float | None = None

@@ -10,7 +10,7 @@ from kernelgauge.schema.comparison import Mode
 from kernelgauge.schema.elsewhere import Elsewhere
 from kernelgauge.schema.evaluation import NotVaried, Outcome, Standing, Trial
 from kernelgauge.schema.problem import Sizes
-from kernelgauge.schema.rules import Finding, Ran, RuleSetName
+from kernelgauge.schema.rules import ExecutedWork, Finding, KernelPolicyName
 
 
 class Summary(Record):
@@ -29,12 +29,15 @@ class Summary(Record):
     sizes: Sizes
     device: str
     math: str | None
-    rules: RuleSetName
+    kernel_policy: KernelPolicyName
+    """What counts as a kernel."""
+    rules: KernelPolicyName
+    """The same, under its first name."""
     outcome: Outcome
     reason: str
     rule: str | None
     findings: tuple[Finding, ...]
-    ran: Ran | None
+    executed: ExecutedWork | None
     standing: Standing | None
     """Against 1.0, by the whole interval; null where there is no time."""
     speedup: float | None
@@ -66,11 +69,11 @@ class Summary(Record):
     """Timed calls of the candidate."""
     gpu_memory_peak_gb: float | None
     gpu_memory_available_gb: float | None
-    counts: bool
-    trivial: tuple[str, ...]
+    scored: bool
+    trivial_answers: tuple[str, ...]
     not_varied: NotVaried | None
     trials: tuple[Trial, ...]
-    route: str
+    weight_sync: str
     isolation: tuple[str, ...]
     elsewhere: Elsewhere | None
     notes: tuple[str, ...]

@@ -76,7 +76,7 @@ class Timing(Record):
     overhead_ms: float
     """Message time inside the bracket, calibrated on the reference. Subtracted where the clock is `parent`; what a
     worker's own clock says does not hold it."""
-    late_work_ms: float = 0.0
+    post_call_ms: float = 0.0
     """Mean time of what the candidate did after saying that it had computed, beyond a copy; in its samples."""
     reference_samples_ms: tuple[float, ...]
     candidate_samples_ms: tuple[float, ...]
@@ -84,16 +84,16 @@ class Timing(Record):
     """Pairs taken by each fresh pair of processes, in order."""
     timer: str = "host_time"
     """How a worker timed its own calls; see `timing.timers`."""
-    excess_ms: float = 0.0
+    unreported_ms: float = 0.0
     """Mean of what the parent's clock saw of the candidate's calls beyond the worker's word and the cost of messages;
     in its samples."""
-    unnoticed_ms: float = 0.0
+    clock_uncertainty_ms: float = 0.0
     """What a worker could have kept to itself in each call without the parent's clock noticing."""
-    streak: int = Field(default=0, ge=0)
+    batch_calls: int = Field(default=0, ge=0)
     """Calls of the candidate in one bracket that its claims were held against; 0: none were, or were needed."""
-    withheld_ms: float = Field(default=0.0, ge=0)
+    underreported_ms: float = Field(default=0.0, ge=0)
     """What its claims were short of those; in its samples."""
-    streak_speedup: float | None = Field(default=None, gt=0)
+    batched_speedup: float | None = Field(default=None, gt=0)
     """The ratio of both sides' calls in one bracket each: an interval begins no higher than it confirms."""
     device_reference_ms: float | None = None
     """Median of a call whose kernels all wait in the queue before the first starts. The worker's word."""
@@ -117,10 +117,10 @@ class Timing(Record):
             found["slow calls"] = (
                 f"{self.mean_speedup:.3g}x on average counts; {self.median_speedup:.3g}x in the median"
             )
-        if self.streak_speedup is not None:
-            told = f"; {self.withheld_ms:.3g} ms of a call were not told" if self.withheld_ms else ""
-            rows = f"{self.streak} calls in one bracket of the parent's clock"
-            found["in a row"] = f"{self.streak_speedup:.3g}x over {rows}{told}"
+        if self.batched_speedup is not None:
+            short = f"; {self.underreported_ms:.3g} ms of a call were not reported" if self.underreported_ms else ""
+            calls = f"{self.batch_calls} calls in one bracket of the parent's clock"
+            found["batched"] = f"{self.batched_speedup:.3g}x over {calls}{short}"
         if self.gpu is not None:
             found["GPU"] = self.gpu.line
         return found
@@ -136,8 +136,8 @@ class Timing(Record):
             raise ValueError("the rounds must add up to the samples")
         if self.by_mean and (self.mean_speedup is None or self.median_speedup is None):
             raise ValueError("a speedup by the mean needs the ratios of mean and median beside it")
-        if self.streak_speedup is not None and not self.streak:
-            raise ValueError("a ratio of rows of calls needs such rows")
+        if self.batched_speedup is not None and not self.batch_calls:
+            raise ValueError("a ratio of batches needs calls in a batch")
         if (self.device_reference_ms is None) != (self.device_candidate_ms is None):
             raise ValueError("device time is measured on both sides or on neither")
         times = (self.reference_ms, self.candidate_ms, *self.reference_samples_ms, *self.candidate_samples_ms)

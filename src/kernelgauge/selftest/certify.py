@@ -21,7 +21,7 @@ class ModelNew(_Right):
 _NOT_PYTHON = "Certainly! Here is the optimised kernel you asked for:\n"
 
 
-class Finding(Record):
+class BackendResult(Record):
     """What one backend did on one device."""
 
     backend: str
@@ -32,28 +32,28 @@ class Finding(Record):
     isolation: tuple[str, ...] = ()
 
 
-def certify(session: Session) -> list[Finding]:
+def certify(session: Session) -> list[BackendResult]:
     """One finding per backend and device, in the order of the backends."""
     return [_certify(session, name, device) for name in names() for device in backend_named(name).devices]
 
 
-def _certify(session: Session, name: str, device: str) -> Finding:
+def _certify(session: Session, name: str, device: str) -> BackendResult:
     backend = backend_named(name)
     if reason := backend.missing(device):
-        return Finding(backend=name, device=device, works=None, why=reason)
+        return BackendResult(backend=name, device=device, works=None, why=reason)
     reference, right = backend.example()
     problem = Problem(key=f"example of {name}", name="example", source=reference)
     expected = {right: Outcome.PASSED, right + _ZEROS: Outcome.WRONG_VALUE, _NOT_PYTHON: Outcome.LOAD_FAILED}
-    walls: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
     for source, due in expected.items():
         try:
             record = session.evaluate(problem, source, backend=name, device=device, timed=False)
         except KernelgaugeError as error:
-            return Finding(backend=name, device=device, works=False, why=str(error))
-        walls = record.isolation or walls
+            return BackendResult(backend=name, device=device, works=False, why=str(error))
+        layers = record.isolation or layers
         if record.outcome is not due:
             found = f"{record.outcome} ({record.reason})" if record.reason else record.outcome
             why = f"the fixture that must be {due} was {found}"
-            return Finding(backend=name, device=device, works=False, why=why, isolation=walls)
+            return BackendResult(backend=name, device=device, works=False, why=why, isolation=layers)
     why = "right passed, zeros refused, not-Python refused"
-    return Finding(backend=name, device=device, works=True, why=why, isolation=walls)
+    return BackendResult(backend=name, device=device, works=True, why=why, isolation=layers)

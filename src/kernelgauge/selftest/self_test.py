@@ -32,10 +32,10 @@ _TIMINGS = 3
 # One pair of processes and few samples: what is asked is whether a time can be forged, not how long it is.
 _QUICK = {"processes": 1, "warmups": 3, "min_samples": 10, "max_samples": 12}
 
-Verdict = Literal["as due", "deviates", "skipped", "error"]
+SpecimenStanding = Literal["as due", "deviates", "skipped", "error"]
 
 
-class Finding(Record):
+class SpecimenResult(Record):
     """What one specimen got, and whether that was due."""
 
     kind: str
@@ -44,7 +44,7 @@ class Finding(Record):
     """The class of the threat model that it belongs to."""
     due: str
     got: str = ""
-    verdict: Verdict
+    verdict: SpecimenStanding
     why: str = ""
     """Why it deviates, was skipped, or could not be judged."""
     reason: str = ""
@@ -75,8 +75,8 @@ def selftest(
     found: Sequence[Specimen],
     device: str,
     jobs: int = 1,
-    done: Callable[[Finding], None] = lambda finding: None,
-) -> list[Finding]:
+    done: Callable[[SpecimenResult], None] = lambda finding: None,
+) -> list[SpecimenResult]:
     """Judge these specimens on a device and say of each whether it got what is due; in the order given.
 
     Args:
@@ -85,9 +85,9 @@ def selftest(
         jobs: how many are built, and on a CPU checked, at once.
         done: is told each finding as it is final.
     """
-    findings: dict[str, Finding] = {}
+    findings: dict[str, SpecimenResult] = {}
 
-    def final(finding: Finding) -> None:
+    def final(finding: SpecimenResult) -> None:
         findings[finding.path] = finding
         done(finding)
 
@@ -114,14 +114,14 @@ def selftest(
 
 def _judged(
     session: Session, executor: LocalExecutor, waiting: Sequence[Specimen], device: str
-) -> Iterator[tuple[Specimen, Finding]]:
+) -> Iterator[tuple[Specimen, SpecimenResult]]:
     """What comes of each, as it is known."""
 
     def started(specimen: Specimen, on: str) -> Job:
         problem = specimen.problem_on(device)
         candidate = Candidate(problem=problem.key, source=specimen.source, backend=specimen.backend)
-        rules = quick(load_protocol(specimen.protocol)).under(rules=specimen.rules)
-        return session.job(problem, candidate, rules, on)
+        protocol = quick(load_protocol(specimen.protocol)).under(kernel_policy=specimen.kernel_policy)
+        return session.job(problem, candidate, protocol, on)
 
     tasks = [Task(each.name, number, partial(started, each)) for number, each in enumerate(waiting)]
     if not tasks:
@@ -146,10 +146,10 @@ def left_behind(session: Session) -> list[Path]:
 
 def quick(protocol: Protocol) -> Protocol:
     """The same rules with few samples from one pair of processes."""
-    rules = protocol.model_dump()
-    rules["timing"] |= _QUICK
-    rules["gpu_timing"] |= _QUICK
-    return Protocol.model_validate(rules)
+    content = protocol.model_dump()
+    content["timing"] |= _QUICK
+    content["gpu_timing"] |= _QUICK
+    return Protocol.model_validate(content)
 
 
 def _mixed(some: Sequence[Specimen]) -> list[Specimen]:
@@ -197,8 +197,12 @@ def _deviation(specimen: Specimen, record: Evaluation, device: str) -> str:
         return f"the reason does not say {says!r}"
     if specimen.least_ms is not None and record.passed and record.timing is None:
         return "was not timed"
-    if record.counts == (specimen.header.get("counts") == "no"):
-        return "its record counts" if record.counts else f"its record is left out: {record.trivial} would pass too"
+    if record.scored == (specimen.header.get("scored") == "no"):
+        return (
+            "its record counts"
+            if record.scored
+            else f"its record is left out: {record.trivial_answers} would pass too"
+        )
     return _mistimed(specimen, record)
 
 
@@ -207,9 +211,9 @@ def _words(outcome: Outcome, rule: str | None) -> str:
 
 
 def _finding(
-    specimen: Specimen, device: str, verdict: Verdict, record: Evaluation | None = None, why: str = ""
-) -> Finding:
-    return Finding(
+    specimen: Specimen, device: str, verdict: SpecimenStanding, record: Evaluation | None = None, why: str = ""
+) -> SpecimenResult:
+    return SpecimenResult(
         kind=specimen.kind,
         name=specimen.name,
         threat=specimen.header.get("class", ""),

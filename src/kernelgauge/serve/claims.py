@@ -22,7 +22,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Update, and_, or_, sel
 
 from kernelgauge.schema import Evaluation
 from kernelgauge.serve.database import accounts, submissions, writing
-from kernelgauge.serve.setting import Setting, check_same
+from kernelgauge.serve.setting import ServerSetting, check_same
 from kernelgauge.store import codec
 
 ATTEMPTS = 3
@@ -34,7 +34,7 @@ OWN_PAUSE_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
-class Claim:
+class SubmissionClaim:
     """One submission in a judge's hands."""
 
     number: int
@@ -48,7 +48,7 @@ class Claim:
     """How often it was begun before."""
 
 
-class Claims:
+class SubmissionClaims:
     """The queue of one database, as one of its judges sees it.
 
     Args:
@@ -57,12 +57,12 @@ class Claims:
         setting: how this judge judges; without one, as the server says.
     """
 
-    def __init__(self, engine: Engine, lease: float = 120.0, judge: str = "", setting: Setting | None = None):
+    def __init__(self, engine: Engine, lease: float = 120.0, judge: str = "", setting: ServerSetting | None = None):
         self._engine, self._setting = engine, setting
         self.lease = lease
         self._judge = hashlib.sha256(judge.encode()).hexdigest()[:32]
 
-    def take(self) -> Claim | None:
+    def take(self) -> SubmissionClaim | None:
         """Claim the oldest submission that nobody holds; None if there is none.
 
         Raises UsageError: the server judges with other rules by now.
@@ -82,14 +82,14 @@ class Claims:
             if row is None:
                 return None
             name = connection.execute(select(accounts.c.name).where(accounts.c.number == row.account)).scalar_one()
-        return Claim(row.number, key, name, row.problem, row.backend, row.source, row.attempts)
+        return SubmissionClaim(row.number, key, name, row.problem, row.backend, row.source, row.attempts)
 
-    def renew(self, claims: Collection[Claim]) -> None:
+    def renew(self, claims: Collection[SubmissionClaim]) -> None:
         """Hold these for another lease."""
         if claims:
             self._change(*claims, lease_until=time.time() + self.lease)
 
-    def end(self, claim: Claim, verdict: Evaluation) -> bool:
+    def end(self, claim: SubmissionClaim, verdict: Evaluation) -> bool:
         """Keep the verdict; False if the claim is not ours any more, and another judge's verdict will stand.
 
         Raises UsageError: the server judges with other rules by now, and the claim is ours still.
@@ -99,16 +99,16 @@ class Claims:
         with self._judging() as connection:
             return connection.execute(_held([claim]).values(values)).rowcount == 1
 
-    def begin(self, claim: Claim) -> bool:
+    def begin(self, claim: SubmissionClaim) -> bool:
         """Count an attempt: what only waits in the hands of a judge that dies has none; False as for `end`."""
         return self._change(claim, attempts=claim.attempts + 1) == 1
 
-    def give_back(self, claim: Claim) -> bool:
+    def give_back(self, claim: SubmissionClaim) -> bool:
         """Let others have it at once, as if it had not been begun; False as for `end`."""
         free = {"state": "waiting", "claim": None, "lease_until": None}
         return self._change(claim, **free, attempts=claim.attempts) == 1
 
-    def put_off(self, claim: Claim, reason: str, counts: bool = True) -> bool:
+    def put_off(self, claim: SubmissionClaim, reason: str, counts: bool = True) -> bool:
         """This machine could not judge it: another may, in a while; False as for `end`.
 
         Args:
@@ -121,7 +121,7 @@ class Claims:
         later = {"state": "waiting", "claim": self._judge, "lease_until": time.time() + PAUSE_SECONDS}
         return self._change(claim, **later, reason=reason, attempts=attempts) == 1
 
-    def _change(self, *held: Claim, **values: object) -> int:
+    def _change(self, *held: SubmissionClaim, **values: object) -> int:
         with writing(self._engine) as connection:
             return connection.execute(_held(held).values(values)).rowcount
 
@@ -142,7 +142,7 @@ class Claims:
             connection.execute(update(submissions).where(spent).values(**_ended("failed"), reason=reason))
 
 
-def _held(claims: Collection[Claim]) -> Update:
+def _held(claims: Collection[SubmissionClaim]) -> Update:
     """A change of those that are held by these claims still."""
     ours = or_(*(and_(submissions.c.number == each.number, submissions.c.claim == each.key) for each in claims))
     return update(submissions).where(ours, submissions.c.state == "judging")

@@ -12,9 +12,9 @@ from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.local import Done, Task
 from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.schema import Candidate, Evaluation
-from kernelgauge.serve.claims import Claim
-from kernelgauge.serve.setting import Setting, check_secret
-from kernelgauge.serve.walls import standing
+from kernelgauge.serve.claims import SubmissionClaim
+from kernelgauge.serve.isolation import standing
+from kernelgauge.serve.setting import ServerSetting, check_secret
 from kernelgauge.session.session import Session
 
 
@@ -24,7 +24,7 @@ class Evaluator(Protocol):
     ahead: int
     """How many claims it can use at once."""
 
-    def submit(self, claim: Claim, begun: Callable[[], None]) -> Future[Evaluation]:
+    def submit(self, claim: SubmissionClaim, begun: Callable[[], None]) -> Future[Evaluation]:
         """Queue it; `begun` is called when work on it begins. The future raises what is not the candidate's fault:
         UsageError where this machine cannot judge it, anything else where it failed.
         """
@@ -36,16 +36,16 @@ class Evaluator(Protocol):
 class SessionEvaluator:
     """Judges on this machine's devices; what is built meanwhile is built beside it, as in a run."""
 
-    def __init__(self, setting: Setting):
+    def __init__(self, setting: ServerSetting):
         check_secret(setting.protocol)
         self._setting = setting
         self._session = Session()
         self.ahead = setting.jobs if setting.device == "cpu" else 2 * setting.jobs
-        self.walls = standing(self._session.supervisor.zygote)
+        self.layers = standing(self._session.supervisor.zygote)
         """Those around the workers of this machine."""
         self._queue = self._session.queue(setting.device, setting.jobs, self.ahead, changed=lambda _: None)
 
-    def submit(self, claim: Claim, begun: Callable[[], None]) -> Future[Evaluation]:
+    def submit(self, claim: SubmissionClaim, begun: Callable[[], None]) -> Future[Evaluation]:
         task = Task(claim.problem, claim.number, partial(self._begin, claim, begun))
         verdict: Future[Evaluation] = Future()
         self._queue.submit(task).add_done_callback(partial(self._end, verdict))
@@ -55,7 +55,7 @@ class SessionEvaluator:
         self._queue.close()
         self._session.close()
 
-    def _begin(self, claim: Claim, begun: Callable[[], None], device: str) -> Job:
+    def _begin(self, claim: SubmissionClaim, begun: Callable[[], None], device: str) -> Job:
         begun()
         setting, session = self._setting, self._session
         problem = load_problem(claim.problem, sizes=sizes_within(claim.problem, setting.sizes))

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from kernelgauge.errors import MachineError, UsageError
 from kernelgauge.schema import Evaluation
-from kernelgauge.serve.claims import Claim, Claims
+from kernelgauge.serve.claims import SubmissionClaim, SubmissionClaims
 from kernelgauge.serve.evaluator import Evaluator
 
 FAILURES = 5
@@ -34,13 +34,13 @@ class Judge:
 
     def __init__(
         self,
-        claims: Claims,
+        claims: SubmissionClaims,
         evaluator: Evaluator,
-        judged: Callable[[Claim, bool], None] = lambda claim, kept: None,
+        judged: Callable[[SubmissionClaim, bool], None] = lambda claim, kept: None,
         pause: float = 1.0,
     ):
         self._claims, self._evaluator, self._judged, self._pause = claims, evaluator, judged, pause
-        self._under_way: dict[Future[Evaluation], Claim] = {}
+        self._under_way: dict[Future[Evaluation], SubmissionClaim] = {}
         self._renewing = threading.Lock()
         self._failed: dict[int, str] = {}
         self._rests_until = 0.0
@@ -53,8 +53,8 @@ class Judge:
             UsageError: the server judges with other rules by now.
         """
         ended = threading.Event()
-        keeper = threading.Thread(target=self._hold, args=(ended,), name="kernelgauge-leases", daemon=True)
-        keeper.start()
+        renewer = threading.Thread(target=self._hold, args=(ended,), name="kernelgauge-leases", daemon=True)
+        renewer.start()
         try:
             while not stop.is_set():
                 self._take()
@@ -87,7 +87,7 @@ class Judge:
             with self._renewing:
                 self._under_way[self._evaluator.submit(claim, partial(self._begin, claim))] = claim
 
-    def _begin(self, claim: Claim) -> None:
+    def _begin(self, claim: SubmissionClaim) -> None:
         try:
             self._claims.begin(claim)
         except SQLAlchemyError as error:  # it only goes uncounted

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from kernelgauge.leaderboard.disclosure import public
-from kernelgauge.leaderboard.entries import Contestant, Entry, Published, setting_of
+from kernelgauge.leaderboard.entries import Contestant, Entry, Published, board_setting_of
 from kernelgauge.leaderboard.static_site import Link, Site
 from kernelgauge.serve.submissions import Submission, Submissions
 
@@ -66,7 +66,7 @@ def entry_of(submission: Submission, words: bool = False) -> Entry:
     return Entry(
         evaluation=submission.record if words else public(submission.record),
         contestant=Contestant(name=submission.account),
-        setting=setting_of(submission.record),
+        setting=board_setting_of(submission.record),
         source=submission.source,
         origin=f"submission {submission.number}",
         submitted=True,

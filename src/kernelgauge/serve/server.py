@@ -21,7 +21,7 @@ _MOST_CONNECTIONS = 1000
 _log = logging.getLogger(__name__)
 
 
-class Judges:
+class JudgePool:
     """Processes that judge. They are not threads here, so that no page that is made disturbs a clock.
 
     Args:

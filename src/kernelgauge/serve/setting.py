@@ -11,11 +11,12 @@ from sqlalchemy import Connection, Engine, delete, insert, select
 from kernelgauge.config import Protocol
 from kernelgauge.errors import UsageError
 from kernelgauge.schema import Record, Sizes
+from kernelgauge.schema.earlier import protocol_as_first_named, protocol_renamed
 from kernelgauge.serve.database import served, writing
 from kernelgauge.serve.submissions import judged_from_now_on
 
 
-class Setting(Record):
+class ServerSetting(Record):
     """How all submissions of a server are judged."""
 
     device: str
@@ -26,36 +27,40 @@ class Setting(Record):
     @property
     def title(self) -> str:
         """In a few words."""
-        rules = self.protocol
+        protocol = self.protocol
         return (
-            f"protocol {rules.name}, {self.sizes} sizes, {rules.agreement.math}, rules {rules.rules}, {self.device}"
+            f"protocol {protocol.name}, {self.sizes} sizes, {protocol.tolerance.math}, "
+            f"kernel policy {protocol.kernel_policy}, {self.device}"
         )
 
     @property
-    def rules(self) -> dict[str, Any]:
-        """What two judges must share, so that their verdicts stand on one board: not how many jobs, nor where."""
-        return {"sizes": self.sizes, **self.protocol.model_dump(mode="json")}
+    def shared(self) -> dict[str, Any]:
+        """What two judges must share, so that their verdicts stand on one board: not how many jobs, nor where.
+
+        It is kept in databases, and enters digests there: under the names that it had first.
+        """
+        return {"sizes": self.sizes, **protocol_as_first_named(self.protocol.model_dump(mode="json"))}
 
 
-def announce(engine: Engine, setting: Setting) -> None:
+def announce(engine: Engine, setting: ServerSetting) -> None:
     """Say in the database how all is judged from now on. Judges of another setting end when they see it."""
-    rules = json.dumps(setting.rules)
+    shared = json.dumps(setting.shared)
     with writing(engine) as connection:
-        if connection.execute(select(served.c.setting)).scalar() != rules:
+        if connection.execute(select(served.c.setting)).scalar() != shared:
             connection.execute(delete(served))
-            connection.execute(insert(served).values(number=1, setting=rules))
-            judged_from_now_on(connection, rules)
+            connection.execute(insert(served).values(number=1, setting=shared))
+            judged_from_now_on(connection, shared)
 
 
-def check_same(connection: Connection, setting: Setting) -> None:
+def check_same(connection: Connection, setting: ServerSetting) -> None:
     """Raises UsageError if the server says that all is judged otherwise; one that never began says nothing."""
     said = connection.execute(select(served.c.setting)).scalar()
-    ours, theirs = setting.rules, json.loads(said) if said else setting.rules
+    ours, theirs = setting.shared, json.loads(said) if said else setting.shared
     if ours != theirs:
-        differing = ", ".join(_differing(ours, theirs))
+        differing = ", ".join(_differing(protocol_renamed(ours), protocol_renamed(theirs)))
         raise UsageError(
             f"the server judges with other rules than this judge: {differing} differ. Begin it with the server's "
-            "--protocol, --sizes, --math and --rules; what the server's device decides must be said here"
+            "--protocol, --sizes, --math and --kernel-policy; what the server's device decides must be said here"
         )
 
 

@@ -134,11 +134,11 @@ def _collected(
     """Store every result in the run as it comes; returns those that there is nothing to store of."""
     header = run.header
     failed = []
-    weighed: dict[Future[NoCandidate], Task] = {}
+    screened: dict[Future[NoCandidate], Task] = {}
 
     def settle(ended: Iterable[Future[NoCandidate]]) -> None:
         for future in ended:
-            task = weighed.pop(future)
+            task = screened.pop(future)
             if isinstance(error := future.exception(), KernelgaugeError):
                 failed.append(Done(task, error))
                 watch.failed(failed[-1])
@@ -147,9 +147,10 @@ def _collected(
                 run.append_skip(skip)
                 watch.skipped(skip)
 
-    # A problem nobody has answered yet must be weighed, which waits for its turn on the device: nothing waits for it.
-    # Where a record cannot be stored, the executor ends first: it may hold the device that the weighing waits for.
-    with ThreadPoolExecutor(1, thread_name_prefix="kernelgauge-weigh") as weigher, closing(results):
+    # A problem nobody has answered yet must be screened, which waits for its turn on the device: nothing waits for
+    # it. Where a record cannot be stored, the executor ends first: it may hold the device that the screening waits
+    # for.
+    with ThreadPoolExecutor(1, thread_name_prefix="kernelgauge-screen") as screener, closing(results):
         for done in results:
             try:
                 verdict = session.verdict(done)
@@ -164,13 +165,13 @@ def _collected(
             else:
                 if isinstance(verdict, NoCandidate):
                     counted = partial(session.counted, verdict, header.sizes, header.device, protocol)
-                    weighed[weigher.submit(counted)] = done.task
+                    screened[screener.submit(counted)] = done.task
                 else:
                     assert done.job is not None
                     run.append(verdict, done.job.candidate)
                     watch.judged(verdict)
-            settle([future for future in weighed if future.done()])
-        settle(as_completed(weighed))
+            settle([future for future in screened if future.done()])
+        settle(as_completed(screened))
     return failed
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from kernelgauge.config import MathMode, Protocol
-from kernelgauge.schema import Evaluation, Problem, Profile, RuleSetName, Sizes
+from kernelgauge.schema import Evaluation, KernelPolicyName, Problem, Profile, Sizes
 from kernelgauge.session.session import Session
 
 
@@ -30,11 +30,11 @@ def evaluate(
     math: MathMode | None = None,
     timer: str | None = None,
     timed: bool = True,
-    rules: RuleSetName | None = None,
+    kernel_policy: KernelPolicyName | None = None,
 ) -> Evaluation:
     """Judge one candidate in the default session, on the GPU where there is one; see `Session.evaluate`."""
     asked = {"backend": backend, "sizes": sizes, "protocol": protocol, "device": device, "math": math}
-    return default_session().evaluate(problem, source, **asked, timer=timer, timed=timed, rules=rules)  # type: ignore[arg-type]
+    return default_session().evaluate(problem, source, **asked, timer=timer, timed=timed, kernel_policy=kernel_policy)  # type: ignore[arg-type]
 
 
 def profile(

@@ -18,7 +18,7 @@ from kernelgauge.generation.contestants import contestant_from
 from kernelgauge.judging import check_cap, protocol_under, running_device, sizes_of_run
 from kernelgauge.problems.catalogue import DEFAULT_LEVELS
 from kernelgauge.report.runs import FolderRun, StoredRun
-from kernelgauge.schema import RuleSetName, RunHeader, Sizes
+from kernelgauge.schema import KernelPolicyName, RunHeader, Sizes
 from kernelgauge.session.contest import Watch, judge_all
 from kernelgauge.session.selection import check_one_suite, chosen_suite, selected
 from kernelgauge.session.session import Session
@@ -67,13 +67,13 @@ def planned(
     timer: str | None = None,
     num_correct_trials: int | None = None,
     num_perf_trials: int | None = None,
-    rules: str | None = None,
+    kernel_policy: str | None = None,
     gpu_memory_gb: float | None = None,
     command: str = "",
 ) -> Plan:
     """What these options ask for; see `run`. Raises UsageError, ProblemError and DeviceMissing as `run` does."""
     where = running_device(device)
-    judged = protocol_under(protocol, where, math, timer, rules).counting(num_correct_trials, num_perf_trials)
+    judged = protocol_under(protocol, where, math, timer, kernel_policy).counting(num_correct_trials, num_perf_trials)
     check_cap(gpu_memory_gb, where)
     meant = chosen_suite(suite, problems)
     if suite is None and isinstance(contestant, str):
@@ -91,8 +91,8 @@ def planned(
         device=where,
         protocol=judged.name,
         protocol_digest=judged.digest,
-        math=judged.agreement.math,
-        rules=judged.rules,
+        math=judged.tolerance.math,
+        kernel_policy=judged.kernel_policy,
         gpu_memory_gb=gpu_memory_gb,
         command=command,
         origin=getattr(who, "origin", ""),
@@ -161,7 +161,7 @@ def run(
     timer: str | None = None,
     num_correct_trials: int | None = None,
     num_perf_trials: int | None = None,
-    rules: RuleSetName | None = None,
+    kernel_policy: KernelPolicyName | None = None,
     gpu_memory_gb: float | None = None,
     jobs: int | None = None,
 ) -> StoredRun:
@@ -185,7 +185,7 @@ def run(
         timer: how calls are timed; default: the protocol's.
         num_correct_trials: checked calls; default: the protocol's.
         num_perf_trials: timed calls; default: the protocol's.
-        rules: what counts as a kernel; default: what the protocol says.
+        kernel_policy: what counts as a kernel; default: what the protocol says.
         gpu_memory_gb: judge as on a GPU with so much memory; default: all it has.
         jobs: candidates generated and built at once, and on a CPU checked; default: 1, on a GPU one for each core.
 
@@ -213,7 +213,7 @@ def run(
         timer=timer,
         num_correct_trials=num_correct_trials,
         num_perf_trials=num_perf_trials,
-        rules=rules,
+        kernel_policy=kernel_policy,
         gpu_memory_gb=gpu_memory_gb,
     )
     with plan.opened(Path(out)) as store:

@@ -18,7 +18,7 @@ from kernelgauge.errors import (
     StoreError,
     UsageError,
 )
-from kernelgauge.evaluation.correctness.screening import Weighed, weigh
+from kernelgauge.evaluation.correctness.screening import Screened, screen
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.profiling import Profiler
 from kernelgauge.evaluation.resources import description
@@ -37,11 +37,11 @@ from kernelgauge.schema import (
     LARGEST_CANDIDATE_MB,
     Candidate,
     Evaluation,
+    KernelPolicyName,
     NoCandidate,
     Peaks,
     Problem,
     Profile,
-    RuleSetName,
     Sizes,
     Work,
 )
@@ -99,7 +99,7 @@ class Session:
         math: MathMode | None = None,
         timer: str | None = None,
         timed: bool = True,
-        rules: RuleSetName | None = None,
+        kernel_policy: KernelPolicyName | None = None,
     ) -> Evaluation:
         """Judge one candidate; never raises for anything the candidate does wrong.
 
@@ -112,7 +112,7 @@ class Session:
             math: arithmetic of both sides; default: the protocol's.
             timer: how calls are timed; default: the protocol's.
             timed: whether to time a candidate that passed; without, the record has no speedup.
-            rules: what counts as a kernel; default: what the protocol says.
+            kernel_policy: what counts as a kernel; default: what the protocol says.
 
         Raises:
             UsageError: unknown or malformed problem, unknown protocol, a source that is not text or too large, or
@@ -122,7 +122,7 @@ class Session:
         """
         device = self._where(device)
         problem = _loaded(problem, sizes, device)
-        judged = protocol_under(protocol, device, math, timer, rules)
+        judged = protocol_under(protocol, device, math, timer, kernel_policy)
         job = self.job(problem, _candidate(problem, source, backend), judged, device)
         self.memory.check(problem, judged, device, self.environment)
         with self.leases.shared(device) if device == "cpu" else nullcontext():
@@ -189,16 +189,17 @@ class Session:
         """What one forward of a problem gives on the CPU. Raises ProblemError if its code fails."""
         return description.ran(self._zygote, problem)
 
-    def weigh(
+    def screen(
         self, problem: Problem, protocol: Protocol, parameters: Sequence[str], draws: tuple[int, int] = (1, 1)
-    ) -> Weighed:
-        """Answers without the work, and cut corners, that a protocol would accept, on the CPU; see `screening.weigh`.
+    ) -> Screened:
+        """Answers without the work, and cut corners, that a protocol would accept, on the CPU; see
+        `screening.screen`.
 
         Raises:
             ProblemError: the reference itself fails.
         """
         with one_thread():
-            return weigh(self._zygote, problem, protocol, "cpu", parameters, draws)
+            return screen(self._zygote, problem, protocol, "cpu", parameters, draws)
 
     def queue(
         self, device: str, jobs: int, places: int, *, timed: bool = True, changed: Callable[[Load], None]
@@ -235,13 +236,13 @@ class Session:
         Where that must be learnt first, it waits until nobody is timed on the device, and takes seconds.
         """
         problem = load_problem(skip.problem, sizes=sizes_within(skip.problem, sizes))
-        trivial = self.supervisor.screen.known(problem, protocol, device, self.environment)
-        if trivial is None:
+        trivial_answers = self.supervisor.screen.known(problem, protocol, device, self.environment)
+        if trivial_answers is None:
             (where, *_) = devices_of(device)
             lease = self.leases.shared if device == "cpu" else self.leases.exclusive
             with lease(where):
-                trivial = self.supervisor.screen.trivial(problem, protocol, where, self.environment)
-        return skip.model_copy(update={"counts": not trivial or protocol.score.weak_problems == "counted"})
+                trivial_answers = self.supervisor.screen.trivial_answers(problem, protocol, where, self.environment)
+        return skip.model_copy(update={"scored": not trivial_answers or protocol.score.weak_problems == "counted"})
 
     def close(self) -> None:
         """End the zygote and every process forked from it."""

@@ -37,7 +37,7 @@ SAME_ON_RESUME = (
     "device",
     "protocol",
     "protocol_digest",
-    "rules",
+    "kernel_policy",
     "gpu_memory_gb",
     "generation",
 )

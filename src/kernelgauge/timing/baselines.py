@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from scipy.special import ndtri, stdtrit
 
-from kernelgauge.schema import Baseline, Evaluation, Measured, Mode, OverBaseline, Timing, conditions, tells
+from kernelgauge.schema import Baseline, BaselineSpeedup, Evaluation, Measured, Mode, Timing, conditions, tells
 from kernelgauge.timing.ratio import Ratio, standard_error_of_median
 
 TOLERANCE = 0.05
@@ -103,12 +103,12 @@ def moved(eager: tuple[float, float], before: Measured) -> bool:
     return eager[0] > high * (1 + TOLERANCE) or eager[1] * (1 + TOLERANCE) < low
 
 
-def over(timing: Timing, modes: dict[Mode, Baseline]) -> tuple[OverBaseline, ...]:
+def baseline_speedups(timing: Timing, modes: dict[Mode, Baseline]) -> tuple[BaselineSpeedup, ...]:
     """The speedup of a candidate over eager and over every mode that passed; `modes` as `current` gives them."""
     live = Ratio(timing.speedup, *timing.interval)
     best = strongest(modes.values())
     found = [
-        OverBaseline(
+        BaselineSpeedup(
             mode="eager", strongest=best == "eager", speedup=live.estimate, interval=timing.interval, measured=None
         )
     ]
@@ -116,7 +116,7 @@ def over(timing: Timing, modes: dict[Mode, Baseline]) -> tuple[OverBaseline, ...
         if mode != "eager" and (known := baseline.measured):
             ratio = quotient(live, Ratio(known.speedup, *known.interval))
             found.append(
-                OverBaseline(
+                BaselineSpeedup(
                     mode=mode,
                     strongest=mode == best,
                     speedup=ratio.estimate,
@@ -144,4 +144,4 @@ def compared(record: Evaluation, baselines: Iterable[Baseline]) -> Evaluation:
                 "`kernelgauge baseline --recheck 5` measures some again"
             )
             return record.model_copy(update={"notes": (*record.notes, note)})
-    return record.model_copy(update={"over": over(record.timing, modes)})
+    return record.model_copy(update={"baseline_speedups": baseline_speedups(record.timing, modes)})

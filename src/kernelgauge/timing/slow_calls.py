@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernelgauge.config import TimingRules
+from kernelgauge.config import TimingPlan
 from kernelgauge.timing.ratio import Ratio, of_paired_means
 
 # A mean so far below typical calls needs more samples, until it is sure or is seen to be an accident.
@@ -34,7 +34,7 @@ class SlowCalls:
 
 
 def slow_calls(
-    reference: Sequence[float], candidate: Sequence[float], rounds: Sequence[int], typical: float, rules: TimingRules
+    reference: Sequence[float], candidate: Sequence[float], rounds: Sequence[int], typical: float, plan: TimingPlan
 ) -> SlowCalls:
     """Whether the candidate's slow calls matter.
 
@@ -43,8 +43,8 @@ def slow_calls(
         rounds: pairs in each finished round; none while the first goes on.
         typical: ratio of typical calls.
     """
-    means = of_paired_means(reference, candidate, rules.confidence)
-    lower = typical * (1 - rules.resolution)
+    means = of_paired_means(reference, candidate, plan.confidence)
+    lower = typical * (1 - plan.resolution)
     ends = list(itertools.accumulate(rounds)) or [len(reference)]
     pieces = [slice(start, end) for start, end in itertools.pairwise([0, *ends])]
     by_round = [statistics.fmean(reference[piece]) / statistics.fmean(candidate[piece]) for piece in pieces]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kernelgauge.config import TimingRules
+from kernelgauge.config import TimingPlan
 from kernelgauge.timing.ratio import Ratio
 
 Why = Literal["precise", "budget", "fixed"]
 
 
 def finished(
-    rules: TimingRules,
+    plan: TimingPlan,
     samples: int,
     seconds: float,
     ratio: Ratio | None,
@@ -30,16 +30,16 @@ def finished(
         share: how much of samples and budget may be spent by now, where they are shared out over several rounds.
         own: how many of the samples these processes have taken; default: all.
     """
-    if (samples if own is None else own) < rules.min_samples / rules.processes:
-        return "budget" if samples >= 2 and seconds > 2 * rules.budget_seconds * share else None
-    if rules.half_width > 0 and ratio is not None and ratio.half_width <= max(rules.half_width, resolution) + 1e-9:
+    if (samples if own is None else own) < plan.min_samples / plan.processes:
+        return "budget" if samples >= 2 and seconds > 2 * plan.budget_seconds * share else None
+    if plan.half_width > 0 and ratio is not None and ratio.half_width <= max(plan.half_width, resolution) + 1e-9:
         return "precise"
-    if samples >= rules.max_samples * share:
-        return "fixed" if rules.half_width == 0 else "budget"
-    return "budget" if seconds > rules.budget_seconds * share else None
+    if samples >= plan.max_samples * share:
+        return "fixed" if plan.half_width == 0 else "budget"
+    return "budget" if seconds > plan.budget_seconds * share else None
 
 
-def in_doubt(ratio: Ratio, rules: TimingRules, charged: float = 0.0) -> bool:
+def needs_recheck(ratio: Ratio, plan: TimingPlan, charged: float = 0.0) -> bool:
     """Whether fresh processes may say something else than those that were measured.
 
     Near 1, where what they say apart from it may be their own, told with confidence or not: two processes of one text
@@ -51,4 +51,4 @@ def in_doubt(ratio: Ratio, rules: TimingRules, charged: float = 0.0) -> bool:
         charged: what was added to the times of one side, as a share of them.
     """
     apart = max(ratio.estimate, 1 / ratio.estimate) - 1
-    return rules.resolution / 2 < apart < rules.doubt or (rules.doubt > 0 and charged > rules.resolution)
+    return plan.resolution / 2 < apart < plan.recheck_band or (plan.recheck_band > 0 and charged > plan.resolution)

@@ -172,14 +172,14 @@ def timer_names() -> list[str]:
     return list(_BUILT_IN)
 
 
-def check_timer(name: str, device: str, rules: Protocol) -> None:
+def check_timer(name: str, device: str, protocol: Protocol) -> None:
     """Raises UsageError if there is no such timer, or it does not fit the device or the protocol."""
     timer, kind = timer_named(name), device.partition(":")[0]
     if kind not in timer.devices:
         fitting = [each for each in timer_names() if kind in timer_named(each).devices]
         raise UsageError(f"timer {name!r} does not work on {kind} (there: {', '.join(fitting)})")
-    if rules.timing_on(device).interleaved and not timer.times_single_calls:
+    if protocol.timing_on(device).interleaved and not timer.times_single_calls:
         raise UsageError(
-            f"timer {name!r} needs many calls on one set of inputs, and protocol {rules.name} draws new ones for "
+            f"timer {name!r} needs many calls on one set of inputs, and protocol {protocol.name} draws new ones for "
             "each: use --protocol v0.1"
         )

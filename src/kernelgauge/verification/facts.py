@@ -1,4 +1,4 @@
-"""A problem's examination against the recorded facts: every difference as a sentence."""
+"""A problem's description against the recorded facts: every difference as a sentence."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def minimal_bytes(described: dict[str, Any], unreached: list[str]) -> int | None
 
 
 def size_differences(found: dict[str, Any], facts: Facts, size: SizeFacts) -> Iterator[str]:
-    """Where a forward at a reduced size (`description.ran`) is not as recorded."""
+    """Where a forward at a reduced size (`description.executed`) is not as recorded."""
     yield from _constants(found["constants"], size.constants)
     shapes = [each.get("shape", each.get("value")) for each in found["inputs"]]
     if len(size.inputs) < len(shapes):  # some catalogue entries list tensors only

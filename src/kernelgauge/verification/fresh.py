@@ -109,10 +109,10 @@ def unsound(session: Session, drawn: Drawn) -> str | None:
             for complaint in misbehaviour(session.try_out(_at(drawn, size)), may_draw="random" in drawn.tags):
                 return f"{drawn.name}, {size}: {complaint}"
         for name in ("strict", "v0.1"):
-            weighed = session.weigh(_at(drawn, "small"), _public(name), list(described["bytes"]["parameters"]))
-            if weighed.trivial:
-                return f"{drawn.name}: {name} {why_weak(weighed.trivial)}"
-            ignored = [each for each in weighed.shortcuts if each.removeprefix("without ") not in weighed.idle]
+            screened = session.screen(_at(drawn, "small"), _public(name), list(described["bytes"]["parameters"]))
+            if screened.trivial_answers:
+                return f"{drawn.name}: {name} {why_weak(screened.trivial_answers)}"
+            ignored = [each for each in screened.shortcuts if each.removeprefix("without ") not in screened.idle]
             if name == "strict" and ignored:
                 return f"{drawn.name}: {name} would accept {', '.join(ignored)}"
     except ProblemError as error:

@@ -33,7 +33,7 @@ _DRAWS: dict[Sizes, tuple[int, int]] = {"small": (3, 10), "medium": (2, 5)}
 _MOST_PARAMETERS = 24
 
 
-class Finding(Record):
+class ProblemResult(Record):
     """What verification found out about one problem."""
 
     problem: str
@@ -41,7 +41,7 @@ class Finding(Record):
     level: int | None
     broken: tuple[str, ...]
     """Why nothing judged against this problem means anything, or is no longer comparable; empty if it is sound."""
-    trivial: dict[str, tuple[str, ...]]
+    trivial_answers: dict[str, tuple[str, ...]]
     """By protocol: answers without the work that it would accept; under `strict` such a problem does not count."""
     shortcuts: dict[str, tuple[str, ...]]
     """By protocol: cut corners it would accept: low precision, a parameter ignored (of at most 24)."""
@@ -63,7 +63,7 @@ class Finding(Record):
 
 def verify_all(
     session: Session, keys: Sequence[str], protocols: Sequence[Protocol], jobs: int = 1
-) -> Iterator[Finding]:
+) -> Iterator[ProblemResult]:
     """Findings in the order of `keys`; a problem whose own code fails is broken, not an exception.
 
     Raises:
@@ -77,7 +77,7 @@ def verify_all(
             pool.shutdown(cancel_futures=True)
 
 
-def verify(session: Session, key: str, protocols: Sequence[Protocol] = ()) -> Finding:
+def verify(session: Session, key: str, protocols: Sequence[Protocol] = ()) -> ProblemResult:
     """Describe at full size, run at `small` and `odd`, and try trivial answers at `small` and `medium`."""
     started = time.monotonic()
     examined = _Examined(session, key)
@@ -86,17 +86,17 @@ def verify(session: Session, key: str, protocols: Sequence[Protocol] = ()) -> Fi
         examined.run(size)
     examined.compare()
     for protocol in protocols:
-        examined.weigh(protocol)
+        examined.screen(protocol)
     return examined.finding(time.monotonic() - started)
 
 
-def keep(findings: Sequence[Finding]) -> None:
+def keep(findings: Sequence[ProblemResult]) -> None:
     """Record what was found about problems of the built-in suite as its own data."""
     record(
         {
             found.problem: with_earlier(
                 Verified(
-                    trivial=found.trivial,
+                    trivial_answers=found.trivial_answers,
                     shortcuts=found.shortcuts,
                     idle=found.idle,
                     fingerprints={
@@ -166,7 +166,7 @@ class _Examined:
             )
             self._broken += [f"full size: {complaint}" for complaint in found]
 
-    def weigh(self, protocol: Protocol) -> None:
+    def screen(self, protocol: Protocol) -> None:
         """Trivial answers and shortcuts under one protocol; parameters ignored only at the first size that runs."""
         if not self._runs or self._broken:
             return
@@ -178,30 +178,30 @@ class _Examined:
         # A language model's medium size takes minutes.
         if protocol.score.weak_problems == "excluded" and "medium" in has and "pretrained" not in has:
             sizes.append("medium")
-        weighed = []
+        screened = []
         for size in sizes:
             problem, tried = load_problem(self._key, sizes=size), parameters if size == first else []
             try:
-                weighed.append(
-                    self._session.weigh(problem, protocol, tried, _DRAWS.get(size, (1, 1)) if secret else (1, 1))
+                screened.append(
+                    self._session.screen(problem, protocol, tried, _DRAWS.get(size, (1, 1)) if secret else (1, 1))
                 )
             except ProblemError as error:
                 self._broken.append(f"{protocol.name}, {size}: {error}")
                 return
         self._protocols[protocol.name] = protocol.judgement_digest
-        self._trivial[protocol.name] = _merged(each.trivial for each in weighed)
-        self._shortcuts[protocol.name] = _merged(each.shortcuts for each in weighed)
+        self._trivial[protocol.name] = _merged(each.trivial_answers for each in screened)
+        self._shortcuts[protocol.name] = _merged(each.shortcuts for each in screened)
         if protocol.parameters.initialisation == "randomised":
-            self._idle = [*weighed[0].idle]
+            self._idle = [*screened[0].idle]
 
-    def finding(self, seconds: float) -> Finding:
+    def finding(self, seconds: float) -> ProblemResult:
         without_effect = {f"without {name}" for name in self._idle}
-        return Finding(
+        return ProblemResult(
             problem=self._full.key,
             name=self._full.name,
             level=self._full.level,
             broken=tuple(self._broken),
-            trivial=self._trivial,
+            trivial_answers=self._trivial,
             shortcuts={
                 protocol: tuple(each for each in accepted if each not in without_effect)
                 for protocol, accepted in self._shortcuts.items()

@@ -66,7 +66,7 @@ class Attach(Command, answer="staged"):
 
     name: str
     regions: list[dict[str, Any]]
-    """As `shared_memory.tickets` describes it."""
+    """As `shared_memory.memory_handles` describes it."""
     expected: list[dict[str, Any]] = field(default_factory=list)
     """Of a candidate's outputs: their `TensorSpec`s."""
 

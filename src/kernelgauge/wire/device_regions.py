@@ -139,14 +139,14 @@ class DeviceRegion(Region):
 
     @classmethod
     def opened(cls, handle: str, size: int, device: str) -> DeviceRegion:
-        """The region behind a ticket of another process; raises MachineError if the driver refuses."""
+        """The region behind a memory handle of another process; raises MachineError if the driver refuses."""
         _enter_context(device)
         pointer = ctypes.c_uint64()
         raw = _Handle.from_buffer_copy(bytes.fromhex(handle))
         _called("cuIpcOpenMemHandle_v2", ctypes.byref(pointer), raw, _LAZY_PEER_ACCESS)
         return cls(pointer.value, size, device, owned=False)
 
-    def ticket(self) -> tuple[dict[str, Any], list[int]]:
+    def memory_handle(self) -> tuple[dict[str, Any], list[int]]:
         _enter_context(self._device)
         handle = _Handle()
         _called("cuIpcGetMemHandle", ctypes.byref(handle), self._pointer)

@@ -45,7 +45,7 @@ class Claim(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     event: Event
-    walls: tuple[str, ...] = Field(default=(), max_length=16)
+    layers: tuple[str, ...] = Field(default=(), max_length=16)
     tensors: tuple[TensorSpec, ...] = Field(default=(), max_length=256)
     places: tuple[Place, ...] = Field(default=(), max_length=256)
     aliases_input: bool = False

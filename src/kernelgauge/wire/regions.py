@@ -1,4 +1,4 @@
-"""Memory the parent owns and shares with one worker: views of it as tensors, and the ticket that lets a worker in.
+"""Memory the parent owns and shares with one worker: views of it as tensors, and the handle that lets a worker in.
 
 On a CPU a region is a sealed anonymous file; on a GPU a stretch of device memory that travels by CUDA IPC
 (`device_regions`). Offsets are multiples of 512 bytes, as PyTorch's own allocator gives on a GPU.
@@ -87,7 +87,7 @@ class Region:
         """Views of the region as these tensors; raises ValueError if one lies outside."""
         return views(self.bytes, specs)
 
-    def ticket(self) -> tuple[dict[str, Any], list[int]]:
+    def memory_handle(self) -> tuple[dict[str, Any], list[int]]:
         """What another process needs to open it: a message, and descriptors beside it."""
         raise NotImplementedError
 
@@ -131,7 +131,7 @@ class HostRegion(Region):
             raise
         return cls(descriptor, size)
 
-    def ticket(self) -> tuple[dict[str, Any], list[int]]:
+    def memory_handle(self) -> tuple[dict[str, Any], list[int]]:
         return {"size": self.size}, [self.descriptor]
 
     def close(self) -> None:

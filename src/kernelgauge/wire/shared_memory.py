@@ -1,4 +1,4 @@
-"""Memory that the parent shares with a worker: made on a device, sent as tickets, opened at the other end."""
+"""Memory that the parent shares with a worker: made on a device, sent as handles, opened at the other end."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def create(size: int, device: str) -> Region:
     return DeviceRegion.create(size, device)
 
 
-def tickets(regions: Sequence[Region]) -> tuple[list[dict[str, Any]], list[int]]:
+def memory_handles(regions: Sequence[Region]) -> tuple[list[dict[str, Any]], list[int]]:
     """Tickets of several regions for one message, with all their descriptors in order."""
-    both = [region.ticket() for region in regions]
+    both = [region.memory_handle() for region in regions]
     return [message for message, _ in both], [descriptor for _, descriptors in both for descriptor in descriptors]
 
 
 def opened(messages: Sequence[dict[str, Any]], descriptors: Sequence[int], device: str) -> list[Region]:
-    """The other end of `tickets`: regions that another process owns, opened in this one on `device`."""
+    """The other end of `memory_handles`: regions that another process owns, opened in this one on `device`."""
     remaining = iter(descriptors)
     regions: list[Region] = []
     for message in messages:

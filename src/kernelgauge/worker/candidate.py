@@ -50,7 +50,8 @@ from kernelgauge.wire.shared_memory import opened
 from kernelgauge.worker import serving
 from kernelgauge.worker.serving import Answer, warm_up
 
-# Taken before a candidate is there to put something in its place: no wall, a higher price. Torch may have no CUDA.
+# Taken before a candidate is there to put something in its place: no isolation layer, a higher price. Torch may have
+# no CUDA.
 _wait_for_device = getattr(torch._C, "_cuda_synchronize", torch.cuda.synchronize)
 
 
@@ -69,7 +70,7 @@ def _views(arguments: list[Any], region: Region) -> list[Any]:
     ]
 
 
-class Bench:
+class WorkerState:
     """What one worker holds: the candidate's module and model, its regions, its staged arguments."""
 
     def __init__(self, channel: socket.socket) -> None:
@@ -84,7 +85,7 @@ class Bench:
         self.arguments: list[Any] = []
         self.given_out = GivenOut()
         self.batch: list[tuple[list[Any], list[torch.Tensor]]] = []
-        self.witness: Any = None
+        self.tracer: Any = None
         self._spin = torch.zeros(1 << 17)
         self._timers: dict[str, Timer] = {}
 
@@ -132,8 +133,8 @@ class Bench:
         if build_dir is not None and (build_dir / "inductor").is_dir():
             # TorchInductor locks files in its cache even to read it: a copy, so that the build stays as it is.
             shutil.copytree(build_dir / "inductor", os.environ["TORCHINDUCTOR_CACHE_DIR"], symlinks=True)
-        if self.witness:
-            self.witness.follow(command.path, command.build_dir)
+        if self.tracer:
+            self.tracer.follow(command.path, command.build_dir)
         with lending(command.lent):
             self.module = backend_named(command.backend).load(Path(command.path), build_dir)
         if not isinstance(getattr(self.module, command.attribute, None), type):
@@ -273,7 +274,7 @@ class Bench:
         return {"event": "done"}
 
     def watch(self, command: Watch) -> Answer:
-        from kernelgauge.worker.tracing import Witness
+        from kernelgauge.worker.tracing import ExecutionTracer
 
         seen = True
         if command.device != "cpu":
@@ -281,7 +282,7 @@ class Bench:
 
             one = torch.ones(8, device=command.device)
             seen = bool(launched(lambda: one + 1, one.device))
-        self.witness = Witness(command.places, command.device)
+        self.tracer = ExecutionTracer(command.places, command.device)
         return {"event": "staged", "data": {"kernels_seen": seen}}
 
     def observe(self, command: Observe) -> Answer:
@@ -291,7 +292,7 @@ class Bench:
 
             kernels = partial(launched, self._run, self.device)
         with torch.no_grad():
-            return {"event": "done", "data": self.witness.observe(self._run, command.warmups, kernels)}
+            return {"event": "done", "data": self.tracer.observe(self._run, command.warmups, kernels)}
 
     def _wake_threads(self) -> None:
         """Have every OpenMP thread spin on a core of its own when the call comes.
@@ -309,4 +310,4 @@ class Bench:
 
 def serve(channel: socket.socket) -> None:
     """Answer commands until the parent hangs up; what the candidate raises, SystemExit too, becomes a claim."""
-    serving.serve(channel, Bench(channel).answer, BaseException)
+    serving.serve(channel, WorkerState(channel).answer, BaseException)

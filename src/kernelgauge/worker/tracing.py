@@ -73,9 +73,9 @@ class _Calls(threading.local):
 class _Operators(TorchDispatchMode):
     """Accounts for the operators that are called while it is active, also from C++."""
 
-    def __init__(self, witness: Witness):
+    def __init__(self, tracer: ExecutionTracer):
         super().__init__()
-        self._witness = witness
+        self._tracer = tracer
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -84,17 +84,17 @@ class _Operators(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if func.namespace in self._witness.known_namespaces or func.namespace.startswith(_LATE):
+        if func.namespace in self._tracer.known_namespaces or func.namespace.startswith(_LATE):
             started = time.perf_counter()
             try:
                 return func(*args, **kwargs)
             finally:
-                self._witness.operator_ran(str(func), time.perf_counter() - started)
-        with self, self._witness.own_operator(str(func)):  # what it calls is looked at, not what it is called
-            return func.redispatch(self._witness.keys, *args, **kwargs)
+                self._tracer.operator_ran(str(func), time.perf_counter() - started)
+        with self, self._tracer.own_operator(str(func)):  # what it calls is looked at, not what it is called
+            return func.redispatch(self._tracer.keys, *args, **kwargs)
 
 
-class Witness:
+class ExecutionTracer:
     """Watches one candidate from `follow` on.
 
     Args:

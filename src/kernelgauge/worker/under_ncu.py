@@ -1,14 +1,14 @@
 """A worker under Nsight Compute: the sealed process becomes ncu, and ncu starts the worker anew inside itself.
 
-    worker's process ──exec──> ncu ──fork, exec──> this module: wall ──exec──> this module: serve
+    worker's process ──exec──> ncu ──fork, exec──> this module: isolate ──exec──> this module: serve
     (namespaces, limits)                           around files, calls         loads the candidate
 
 Attaching ncu to a forked worker is not possible, and starting it outside the seal would put the candidate outside as
 well. So ncu runs inside: in the worker's own network namespace (whose loopback interface is up, for ncu talks to its
-target over it), process namespace and limits, without any capability. Only the walls around files and system calls go
-up later, in the target: CUDA must write below its own /proc/self, and which process that is no earlier one can know.
-They go up in a process that then replaces itself, for they bind no thread that runs already, and ncu's library may
-have some.
+target over it), process namespace and limits, without any capability. Only the isolation layers around files and
+system calls go up later, in the target: CUDA must write below its own /proc/self, and which process that is no
+earlier one can know. They go up in a process that then replaces itself, for they bind no thread that runs already,
+and ncu's library may have some.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ import sys
 from pathlib import Path
 
 from kernelgauge.sandbox.isolation import Files, close_files
-from kernelgauge.sandbox.landlock import View
+from kernelgauge.sandbox.landlock import ReadablePaths
 from kernelgauge.wire.candidate_commands import StartNcu
 from kernelgauge.wire.commands import receive_command
 from kernelgauge.wire.messages import send
 
 _MODULE = "kernelgauge.worker.under_ncu"
 _FILES = "KERNELGAUGE_FILES"
-"""Environment variable that hands the walls to the target."""
+"""Environment variable that hands the isolation layers to the target."""
 _CHANNEL = 0
 """As standard input, the channel survives whatever ncu does to descriptors."""
 
@@ -38,7 +38,7 @@ def serve(channel: socket.socket) -> None:
     assert isinstance(request, StartNcu)
     os.dup2(channel.fileno(), _CHANNEL)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    inner = _python("wall" if request.sealed else "serve")
+    inner = _python("isolate" if request.sealed else "serve")
     os.execve(request.line[0], [*request.line, *inner], environment)
 
 
@@ -48,7 +48,7 @@ def _python(step: str) -> list[str]:
 
 
 def postpone(files: Files) -> None:
-    """Leave these walls to the target, which inherits the environment."""
+    """Leave these isolation layers to the target, which inherits the environment."""
     described = {
         "writable": [str(path) for path in files.writable],
         "view": files.view and [files.view.whole, files.view.listed],
@@ -58,14 +58,14 @@ def postpone(files: Files) -> None:
 
 
 def _postponed() -> Files:
-    """The walls that were left to this process."""
+    """The isolation layers that were left to this process."""
     described = json.loads(os.environ.pop(_FILES))
     whole, listed = described["view"] or ((), ())
-    view = View(tuple(whole), tuple(listed)) if described["view"] else None
+    view = ReadablePaths(tuple(whole), tuple(listed)) if described["view"] else None
     return Files([Path(path) for path in described["writable"]], view, described["any_call"])
 
 
-def _put_up_walls() -> None:
+def _put_up_layers() -> None:
     close_files(_postponed(), profiled=True)
     os.execv(sys.executable, _python("serve"))
 
@@ -83,4 +83,4 @@ def _serve() -> None:
 
 
 if __name__ == "__main__":
-    {"wall": _put_up_walls, "serve": _serve}[sys.argv[1]]()
+    {"isolate": _put_up_layers, "serve": _serve}[sys.argv[1]]()

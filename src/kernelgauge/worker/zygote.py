@@ -1,10 +1,10 @@
 """The zygote: a process that has imported torch once and forks a sealed worker on request.
 
 It never reads a problem or a candidate, never touches CUDA and starts no thread, so every fork is as good as a
-fresh process and takes milliseconds instead of seconds. Between zygote and worker stands a keeper, which owns the
+fresh process and takes milliseconds instead of seconds. Between zygote and worker stands a reaper, which owns the
 worker's namespaces, waits for it and reports how it ended on a pipe the worker cannot write to.
 
-    parent ── requests ──> zygote ── fork ──> keeper ── fork ──> worker
+    parent ── requests ──> zygote ── fork ──> reaper ── fork ──> worker
        ^────────────────── exit status ─────────┘                  │
        ^────────────────── claims ─────────────────────────────────┘
 """
@@ -30,37 +30,37 @@ import torch
 from kernelgauge.sandbox import freeze, isolation, readable
 from kernelgauge.sandbox.host_memory import SHARED_MEMORY
 from kernelgauge.sandbox.isolation import Files
-from kernelgauge.sandbox.landlock import View
+from kernelgauge.sandbox.landlock import ReadablePaths
 from kernelgauge.sandbox.resource_usage import count
 from kernelgauge.sandbox.start import importing
 from kernelgauge.wire.messages import receive, send
-from kernelgauge.worker import candidate, examiner, oracle, under_ncu
+from kernelgauge.worker import candidate, describer, oracle, under_ncu
 
-_ROLES = {"worker": candidate.serve, "oracle": oracle.serve, "examiner": examiner.serve, "counted": under_ncu.serve}
+_ROLES = {"worker": candidate.serve, "oracle": oracle.serve, "describer": describer.serve, "ncu": under_ncu.serve}
 _EXIT_SETUP_FAILED = 97
 # CUDA_ERROR_NOT_INITIALIZED
 _NOT_INITIALISED = 3
 
 
 @cache
-def _view(visible: tuple[str, ...], private: tuple[str, ...]) -> View:
+def _readable_paths(visible: tuple[str, ...], private: tuple[str, ...]) -> ReadablePaths:
     """What processes may read of the machine, themselves apart; worked out before they are forked."""
     python = readable.of_python()
-    return readable.apart_from(View((*visible, *python.whole), python.listed), private)
+    return readable.apart_from(ReadablePaths((*visible, *python.whole), python.listed), private)
 
 
 def _files(request: dict[str, Any]) -> Files:
-    """The walls around the files of the process that a request describes."""
+    """The isolation layers around the files of the process that a request describes."""
     writable = [Path(path) for path in (request["scratch"], *request["writable"])]
     seen = None
     if "reads" not in request["without"]:
-        seen = _view(tuple(request["visible"]), tuple(request["private"]))
-        seen = View((*seen.whole, request["given"]), seen.listed)
+        seen = _readable_paths(tuple(request["visible"]), tuple(request["private"]))
+        seen = ReadablePaths((*seen.whole, request["given"]), seen.listed)
     return Files(writable, seen, any_call="syscalls" in request["without"])
 
 
 def _enter(request: dict[str, Any], own_namespaces: bool, channel: socket.socket, log: int) -> list[str]:
-    """Turn the freshly forked process into the one the request describes; returns the walls that stand."""
+    """Turn the freshly forked process into the one the request describes; returns the isolation layers that stand."""
     scratch = Path(request["scratch"])
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(log, 1)
@@ -78,19 +78,21 @@ def _enter(request: dict[str, Any], own_namespaces: bool, channel: socket.socket
     files = _files(request)
     if request["role"] == "worker":
         isolation.die_first()
-    if request["role"] == "counted":
+    if request["role"] == "ncu":
         under_ncu.postpone(files)
         return isolation.close_in(own_namespaces, None, request["memory_bytes"], request["file_bytes"])
     return isolation.close_in(own_namespaces, files, request["memory_bytes"], request["file_bytes"])
 
 
-def _become(request: dict[str, Any], own_namespaces: bool, outer_walls: list[str], channel_fd: int, log: int) -> None:
+def _become(
+    request: dict[str, Any], own_namespaces: bool, outer_layers: list[str], channel_fd: int, log: int
+) -> None:
     isolation.die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         channel = socket.socket(fileno=channel_fd)
-        walls = outer_walls + _enter(request, own_namespaces, channel, log)
-        send(channel, {"event": "ready", "walls": walls})
+        layers = outer_layers + _enter(request, own_namespaces, channel, log)
+        send(channel, {"event": "ready", "layers": layers})
     except BaseException:
         traceback.print_exc()
         sys.stderr.flush()
@@ -132,18 +134,18 @@ def _keep(request: dict[str, Any], channel_fd: int, status_fd: int, log: int, co
     os.setsid()
     isolation.die_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    walls = isolation.leave_namespaces() if request["sealed"] else []
-    if walls and request["role"] == "counted":
+    layers = isolation.leave_namespaces() if request["sealed"] else []
+    if layers and request["role"] == "ncu":
         isolation.raise_loopback()
-    holder = os.fork() if walls else 0
-    if walls and holder == 0:
+    holder = os.fork() if layers else 0
+    if layers and holder == 0:
         _hold_namespace(control, _files(request).folders)
     os.close(control)
     pid = os.fork()
     if pid == 0:
         os.close(status_fd)
         os.setpgid(0, 0)
-        _become(request, bool(walls), walls, channel_fd, log)
+        _become(request, bool(layers), layers, channel_fd, log)
     os.close(channel_fd)
     os.write(status_fd, json.dumps({"pid": pid, "holder": holder}).encode() + b"\n")
     _, status = os.waitpid(pid, 0)

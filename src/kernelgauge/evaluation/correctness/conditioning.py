@@ -26,7 +26,7 @@ def sound(reference: Reference, eager: Sequence[Distance]) -> bool:
 
 def well_conditioned(reference: Reference, eager: Sequence[Distance]) -> bool:
     """Whether eager's own error leaves a candidate room below the coarse floor; nobody knows without an oracle."""
-    coarse = reference.protocol.agreement.coarse
+    coarse = reference.protocol.tolerance.coarse
     return reference.precise and all(own.rms <= _WELL_CONDITIONED * coarse for own in eager)
 
 

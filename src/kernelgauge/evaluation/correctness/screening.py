@@ -31,10 +31,10 @@ _NO_EFFECT = 1e-9
 
 
 @dataclass(frozen=True)
-class Weighed:
+class Screened:
     """What a protocol would let through on one problem, in at least one of several draws."""
 
-    trivial: tuple[str, ...]
+    trivial_answers: tuple[str, ...]
     """Answers without the work; see `checks.probes`."""
     shortcuts: tuple[str, ...]
     """Cut corners; see `Oracle.imitate`."""
@@ -42,14 +42,14 @@ class Weighed:
     """Parameters that made no difference in any trial, here."""
 
 
-def weigh(
+def screen(
     zygote: Zygote,
     problem: Problem,
     protocol: Protocol,
     device: str,
     parameters: Sequence[str],
     draws: tuple[int, int] = (1, 1),
-) -> Weighed:
+) -> Screened:
     """Try every trivial answer and every shortcut on one problem.
 
     Args:
@@ -60,23 +60,25 @@ def weigh(
     Raises:
         ProblemError: the reference itself fails.
     """
-    trivial: set[str] = set()
+    trivial_answers: set[str] = set()
     shortcuts: dict[str, None] = {}
     idle: set[str] = set()
     tried = [*PRECISIONS, *(f"{_WITHOUT}{name}" for name in parameters)]
     least, most = draws
     for number in range(1, most + 1):
         with Reference(zygote, problem, protocol, device) as reference:
-            weighing = Weighing(reference, tried, thorough=most > 1)
-            weighing.all_trials()
-        trivial |= weighing.trivial()
-        found = weighing.shortcuts()
+            screening = ScreeningTrials(reference, tried, thorough=most > 1)
+            screening.all_trials()
+        trivial_answers |= screening.trivial_answers()
+        found = screening.shortcuts()
         shortcuts |= dict.fromkeys(found.passing)
         idle |= found.idle
         tried = list(PRECISIONS)
         if number >= least and not found.lucky - set(shortcuts):
             break
-    return Weighed(tuple(sorted(trivial)), tuple(shortcuts), tuple(name for name in parameters if name in idle))
+    return Screened(
+        tuple(sorted(trivial_answers)), tuple(shortcuts), tuple(name for name in parameters if name in idle)
+    )
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Shortcuts:
     """Parameters without any effect in any trial."""
 
 
-class Weighing:
+class ScreeningTrials:
     """Trivial answers and cut corners, tried against one trial after another of one draw of weights.
 
     An answer passes if every trial accepts it; one that needs no inputs passes if every trial with the problem's own
@@ -166,7 +168,7 @@ class Weighing:
         if not self._alive and not self._thorough:  # no later trial asks for one
             self._reference.forget_shortcuts()
 
-    def trivial(self) -> set[str]:
+    def trivial_answers(self) -> set[str]:
         """The answers without the work that pass; `ROUNDING` where nothing right could."""
         found = self.blind.survivors() | (self._everywhere.survivors() if self._everywhere else set())
         return found | ({ROUNDING} if self._reference.rounding_decides else set())
@@ -194,11 +196,11 @@ class Weighing:
 
 def precisions(protocol: Protocol) -> tuple[str, ...]:
     """The narrow types that say, where they pass, that a problem is weak: none where they are allowed anyway."""
-    weak = protocol.score.weak_problems == "excluded" and protocol.agreement.math not in NARROW
+    weak = protocol.score.weak_problems == "excluded" and protocol.tolerance.math not in NARROW
     return PRECISIONS if weak else ()
 
 
-class Admissions:
+class Screening:
     """Answers kept on disk by problem, protocol, device and installation: the same for all candidates."""
 
     def __init__(self, zygote: Zygote, root: Path):
@@ -213,20 +215,22 @@ class Admissions:
         return tuple(json.loads(path.read_text())) if path.is_file() else None
 
     def keep(
-        self, weighing: Weighing, problem: Problem, protocol: Protocol, device: str, environment: Environment
+        self, screening: ScreeningTrials, problem: Problem, protocol: Protocol, device: str, environment: Environment
     ) -> tuple[str, ...]:
-        """Remember what a weighing found, unless another has come first; returns what is remembered."""
+        """Remember what a screening found, unless another has come first; returns what is remembered."""
         path = self._path(problem, protocol, device, environment)
         with locked(path.with_suffix(".lock")):
             if path.is_file():
                 return tuple(json.loads(path.read_text()))
-            found = (*sorted(weighing.trivial()), *weighing.shortcuts().passing)
+            found = (*sorted(screening.trivial_answers()), *screening.shortcuts().passing)
             partial = path.with_suffix(".partial")
             partial.write_text(json.dumps(found))
             partial.rename(path)
             return found
 
-    def trivial(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> tuple[str, ...]:
+    def trivial_answers(
+        self, problem: Problem, protocol: Protocol, device: str, environment: Environment
+    ) -> tuple[str, ...]:
         """Work-skipping answers the protocol would accept on this problem; measured the first time, then remembered.
 
         Where it leaves weak problems out, low precision is among them.
@@ -238,12 +242,12 @@ class Admissions:
         if found is not None:
             return found
         with Reference(self._zygote, problem, protocol, device) as reference:
-            weighing = Weighing(reference, precisions(protocol))
-            weighing.all_trials()
-            return self.keep(weighing, problem, protocol, device, environment)
+            screening = ScreeningTrials(reference, precisions(protocol))
+            screening.all_trials()
+            return self.keep(screening, problem, protocol, device, environment)
 
     def _path(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> Path:
         place = [worker_device(device), environment.gpu if device != "cpu" else None, environment.torch]
-        rules = [protocol.judgement_digest, protocol.score.weak_problems]
-        described = [problem.source, problem.domains, *rules, *place]
+        judged = [protocol.judgement_digest, protocol.score.weak_problems]
+        described = [problem.source, problem.domains, *judged, *place]
         return self._root / f"{digest(json.dumps(described, sort_keys=True))}.json"

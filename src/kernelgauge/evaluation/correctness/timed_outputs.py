@@ -35,7 +35,7 @@ def verify(reference: Reference, candidate: Side, inputs: Inputs, claims: tuple[
     """
     own, claim = claims
     verdicts.side_effects(claim, reference.inputs_kept_by(candidate), own, where)
-    agree(reference, inputs, candidate.staging.kept, reference.side.staging.kept, where)
+    agree(reference, inputs, candidate.buffers.kept, reference.side.buffers.kept, where)
 
 
 def agree(
@@ -49,19 +49,19 @@ def agree(
 
     Another draw or other weights may be harder on eager too than those of the checked trials.
     """
-    agreement = reference.protocol.agreement
+    tolerance = reference.protocol.tolerance
     slack = inputs.eager
-    if agreement.rule == "oracle":
-        more, most = (1 + 1 / multiple for multiple in agreement.multiples)
+    if tolerance.rule == "oracle":
+        more, most = (1 + 1 / multiple for multiple in tolerance.multiples)
         slack = [Distance(own.rms * more, own.worst * most) for own in slack]
-    trial, found = verdicts.compare(agreement, inputs.variant, outputs, due, slack)
+    trial, found = verdicts.compare(tolerance, inputs.variant, outputs, due, slack)
     if not trial.agreed and reference.precise:
         truth = reference.truth()
         own = reference.eager_distances(due, truth)
         if not tells(reference, inputs.variant, due, own):
             return
-        trial, found = verdicts.compare(agreement, inputs.variant, outputs, truth, own, reference.honest)
+        trial, found = verdicts.compare(tolerance, inputs.variant, outputs, truth, own, reference.honest)
         if not trial.agreed:
-            raise verdicts.disagreement(trial, found, agreement, where, outputs, truth, reference.honest)
+            raise verdicts.disagreement(trial, found, tolerance, where, outputs, truth, reference.honest)
     if not trial.agreed:
-        raise verdicts.disagreement(trial, found, agreement, where)
+        raise verdicts.disagreement(trial, found, tolerance, where)

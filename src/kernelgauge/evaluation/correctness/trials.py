@@ -86,22 +86,22 @@ def prepare(reference: Reference, variant: str) -> Facts:
 
 
 def _try_candidate(reference: Reference, candidate: Side, facts: Facts, where: str, cold: bool) -> Trial:
-    rules = reference.protocol.timing_on(reference.device)
+    plan = reference.protocol.timing_on(reference.device)
     candidate.stage(reference.arguments, reference.master, reference.call_seed, stop=True)
     if cold:
         CacheFlush(reference.device)()
-        candidate.staging.wait()
-    call = candidate.call(rules.timer if rules.interleaved else "host_time", look=True)
+        candidate.buffers.wait()
+    call = candidate.call(plan.timer if plan.interleaved else "host_time", look=True)
     candidate.process.freeze()  # as around a timed call: the worker is not to know which this is
-    outputs = candidate.staging.snapshot()
-    verdicts.shapes(call.claim, candidate.staging.expected)
-    agreement = reference.protocol.agreement
-    trial, found = verdicts.compare(agreement, facts.variant, outputs, facts.truth, facts.eager, facts.honest)
+    outputs = candidate.buffers.snapshot()
+    verdicts.shapes(call.claim, candidate.buffers.expected)
+    tolerance = reference.protocol.tolerance
+    trial, found = verdicts.compare(tolerance, facts.variant, outputs, facts.truth, facts.eager, facts.honest)
     verdicts.side_effects(call.claim, reference.inputs_kept_by(candidate), facts.claim)
     if not trial.agreed:
-        wrong = difference(outputs, facts.truth, agreement, trial.allowed)
+        wrong = difference(outputs, facts.truth, tolerance, trial.allowed)
         trial = trial.model_copy(update={"difference": wrong})
-        failure = verdicts.disagreement(trial, found, agreement, where, outputs, facts.truth, facts.honest)
+        failure = verdicts.disagreement(trial, found, tolerance, where, outputs, facts.truth, facts.honest)
         raise _Disagreed(trial, failure)
     return trial
 
@@ -136,13 +136,13 @@ def acceptance(reference: Reference, facts: Facts, asks: bool = True) -> Accepts
 
     def accepts(answer: list[torch.Tensor]) -> bool:
         known = facts.truth, facts.eager, honest
-        return verdicts.compare(reference.protocol.agreement, facts.variant, answer, *known)[0].agreed
+        return verdicts.compare(reference.protocol.tolerance, facts.variant, answer, *known)[0].agreed
 
     return accepts
 
 
 class Observer(Protocol):
-    """Looks at every trial beside the candidate; see `screening.Weighing`."""
+    """Looks at every trial beside the candidate; see `screening.ScreeningTrials`."""
 
     blind: Probes
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import torch
 
 from kernelgauge.checks.numerics import Allowance, Distance, allowance, closeness, distances
-from kernelgauge.config import Agreement
+from kernelgauge.config import Tolerance
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.schema import Outcome, Trial
 from kernelgauge.wire.messages import Claim, TensorSpec
@@ -79,7 +79,7 @@ def side_effects(claim: Claim, kept: bool, reference: Claim, where: str = "forwa
 
 
 def compare(
-    agreement: Agreement,
+    tolerance: Tolerance,
     variant: str,
     outputs: Sequence[torch.Tensor],
     truth: Sequence[torch.Tensor],
@@ -92,14 +92,14 @@ def compare(
         honest: asked where the usual bound refuses an output, if the oracle knows the truth.
     """
     typical: list[float | None] = [None] * len(outputs)
-    if agreement.rule == "allclose":
-        found = closeness(outputs, truth, agreement)
+    if tolerance.rule == "allclose":
+        found = closeness(outputs, truth, tolerance)
         allowed = [Allowance(1.0, 1.0) for _ in found]
     else:
         found = distances(outputs, truth)
-        allowed = [allowance(agreement, own, variant) for own in eager]
+        allowed = [allowance(tolerance, own, variant) for own in eager]
         refused = not all(limit.accepts(error) for limit, error in zip(allowed, found, strict=True))
-        if refused and honest is not None and agreement.honest_multiple:
+        if refused and honest is not None and tolerance.honest_multiple:
             allowed, typical = honest.widen(variant, found, allowed, truth)
     worst = max(range(len(found)), key=lambda index: allowed[index].used(found[index]))
     trial = Trial(
@@ -118,7 +118,7 @@ def compare(
 def disagreement(
     trial: Trial,
     found: Distance,
-    agreement: Agreement,
+    tolerance: Tolerance,
     where: str,
     outputs: Sequence[torch.Tensor] = (),
     truth: Sequence[torch.Tensor] = (),
@@ -131,7 +131,7 @@ def disagreement(
     """
     if not math.isfinite(found.rms):
         return Failure(Outcome.WRONG_VALUE, f"{where}: {found.where}")
-    if agreement.rule == "allclose":
+    if tolerance.rule == "allclose":
         reason = f"{where}: {found.where}; {found.rms:.3g} times the tolerance"
         return Failure(Outcome.WRONG_VALUE, reason)
     size = f"relative error {found.rms:.2g} (worst element {found.worst:.2g}) where {trial.allowed:.2g} is allowed"

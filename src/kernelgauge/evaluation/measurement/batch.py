@@ -1,13 +1,13 @@
 """Many calls between two looks at the parent's clock: what a worker could keep to itself in each of them, adds up.
 
 A message about a call takes some tenths of a millisecond, and a worker's word on the call may be short of the truth
-by as much as that scatters. In a streak a worker computes the answers to several inputs that all lie there, and says
+by as much as that scatters. In a batch a worker computes the answers to several inputs that all lie there, and says
 so once: the parent's clock is then off by the scatter of one message, shared by all calls. Nothing is flushed and
 nobody waits between two calls, so none of them takes longer than one by itself, and who claims far less has not told
 all. A call by itself may take longer, though: whoever computes several at once saves what that saves. The reference
 computes the same row, so what both take is a second word on the ratio, in which no worker has a say.
 
-What messages and copies cost is what a streak of the reference's worker takes in which nothing is computed, before
+What messages and copies cost is what a batch of the reference's worker takes in which nothing is computed, before
 the candidate's has heard of any. Inputs and outputs are compared like those of timed calls.
 """
 
@@ -81,7 +81,7 @@ class _Room:
         for call, content in enumerate(inputs):
             self._input(call, content).copy_(content)
         self._outputs.bytes.view(torch.int64).fill_(secrets.randbits(62))
-        side.staging.wait()
+        side.buffers.wait()
         side.check_still()
 
     def run(self, compute: bool = True) -> int:
@@ -98,7 +98,7 @@ class _Room:
             process.thaw()
             said = process.receive_raw(limit, spin=True)
             self._kept.copy_(self._outputs.bytes)
-            side.staging.wait()
+            side.buffers.wait()
             done = time.perf_counter_ns()
             claim = process.parse(said, RunBatch.answer)
         except WORKER_FAILURES as error:
@@ -107,7 +107,7 @@ class _Room:
             raise claimed_failure("forward", claim)
         process.freeze()
         if not claim.copied:
-            raise Failure(Outcome.WRONG_SHAPE, "forward: other outputs in a row of calls than in one by itself")
+            raise Failure(Outcome.WRONG_SHAPE, "forward: other outputs in a batch of calls than in one by itself")
         return done - start
 
     def answers(self, call: int) -> list[torch.Tensor]:
@@ -133,8 +133,8 @@ def _moved(argument: dict[str, Any], shift: int) -> dict[str, Any]:
     return {"tensor": argument["tensor"] | {"offset": argument["tensor"].get("offset", 0) + shift}}
 
 
-class Streak:
-    """Room for a row of calls on both sides; used as often as wanted.
+class Batch:
+    """Room for a batch of calls on both sides; used as often as wanted.
 
     Args:
         deal: what kind of inputs the next call gets.

@@ -18,12 +18,12 @@ from collections.abc import Mapping
 import torch
 
 from kernelgauge.checks.numerics import Distance
-from kernelgauge.config import TimingRules
+from kernelgauge.config import TimingPlan
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ReferenceTooLarge
 from kernelgauge.evaluation.correctness import verdicts
 from kernelgauge.evaluation.correctness.timed_outputs import Inputs, agree, verify
 from kernelgauge.evaluation.failures import Failure
-from kernelgauge.evaluation.measurement.batch import Streak, Uneven, affordable
+from kernelgauge.evaluation.measurement.batch import Batch, Uneven, affordable
 from kernelgauge.evaluation.measurement.deck import Deck
 from kernelgauge.evaluation.measurement.samples import NS_PER_MS, Sample, Samples
 from kernelgauge.evaluation.sides.reference import Reference
@@ -34,7 +34,7 @@ from kernelgauge.hardware.environment import device_index
 from kernelgauge.schema import Outcome, Timing
 from kernelgauge.timing.cache_flush import CacheFlush
 from kernelgauge.timing.ratio import Ratio
-from kernelgauge.timing.stopping import Why, finished, in_doubt
+from kernelgauge.timing.stopping import Why, finished, needs_recheck
 from kernelgauge.timing.timers import timer_named
 
 # Calls of each side from which its device time is taken, and their warm-ups.
@@ -51,7 +51,7 @@ _FEWEST_CALLS = 10
 _ROWS = 4
 # Nor does anybody win by one: a disturbed row of the reference's would confirm whatever is claimed.
 _FEWEST_ROWS = 2
-# Of a ratio: what no row of calls is taken for.
+# Of a ratio: what no batch of calls is taken for.
 _FINEST = 0.005
 # An interval takes longer to compute than a short pair to measure: not after every one.
 _LOOK_AGAIN = 1.1
@@ -61,12 +61,12 @@ class Measurement:
     """Samples gathered over one or more rounds, each with fresh processes on both sides.
 
     Args:
-        rules: the protocol's timing rules on this device.
+        plan: how the protocol times on this device.
         device: where both sides run.
     """
 
-    def __init__(self, rules: TimingRules, device: str):
-        self.rules = rules
+    def __init__(self, plan: TimingPlan, device: str):
+        self.plan = plan
         self._device = device
         self._inputs: dict[str, Inputs] = {}
         self._deck = Deck(())
@@ -98,13 +98,13 @@ class Measurement:
         if eager.keys() != self._inputs.keys():
             self._deck = Deck(eager)
         self._inputs = {variant: Inputs(variant, own) for variant, own in eager.items()}
-        if self.rules.interleaved:
+        if self.plan.interleaved:
             with keeping_off(self._launching):
                 stopped = self._interleaved(reference, candidate, number)
-            asked_again = number > self.rules.processes
+            asked_again = number > self.plan.processes
             self._stopped = "budget" if asked_again and self._stopped == "budget" else stopped
         elif self._device == "cpu":
-            self._stopped = self._one_after_the_other(reference, candidate, started, number / self.rules.processes)
+            self._stopped = self._one_after_the_other(reference, candidate, started, number / self.plan.processes)
         else:
             self._stopped = self._by_timer(reference, candidate)
         self._samples.ends.append(len(self._samples.reference))
@@ -112,10 +112,10 @@ class Measurement:
         if enough and (unfinished := self._samples.unfinished()) > _MOST_UNFINISHED:
             reason = f"forward: the GPU was still at work in {unfinished:.0%} of the calls it said it had computed"
             raise Failure(Outcome.REJECTED, reason, "work_after_the_clock")
-        if self._device != "cpu" and number >= self.rules.processes:
+        if self._device != "cpu" and number >= self.plan.processes:
             with keeping_off(self._launching):
-                self._hold_against_a_streak(reference, candidate)
-        if self._device != "cpu" and number == self.rules.processes:
+                self._hold_against_a_batch(reference, candidate)
+        if self._device != "cpu" and number == self.plan.processes:
             self._take_device_time(reference, candidate)
         self._seconds += time.monotonic() - started
 
@@ -124,12 +124,12 @@ class Measurement:
         with reference.blamed(side):
             side.stage(reference.arguments, reference.master, reference.call_seed, stop=True)
             self._flush()
-            side.staging.wait()
-            call = side.call(self.rules.timer, look=True)
+            side.buffers.wait()
+            call = side.call(self.plan.timer, look=True)
             side.process.freeze()
             if self._device == "cpu":  # on a GPU the call has done that, inside its clock
-                side.staging.snapshot()
-            verdicts.shapes(call.claim, side.staging.expected)
+                side.buffers.snapshot()
+            verdicts.shapes(call.claim, side.buffers.expected)
         return call
 
     def _pair(self, reference: Reference, candidate: Side, samples: Samples, where: str) -> None:
@@ -151,24 +151,24 @@ class Measurement:
             claims[side] = call.claim
             own_ns = call.claim.forward_ns
             taken.append(Sample(call.computed_ns, call.copy_ns, own_ns, call.drain_ns, call.staged_ns))
-        if reference.protocol.agreement.check_timed_calls:
+        if reference.protocol.tolerance.check_timed_calls:
             verify(reference, candidate, inputs, (claims[reference.side], claims[candidate]), where)
 
     def _draw(self, reference: Reference) -> Inputs:
         """New inputs for both sides, or the same again under rules that want no others."""
-        if self.rules.fresh_inputs or self._drawn is None:
+        if self.plan.fresh_inputs or self._drawn is None:
             self._drawn = self._inputs[self._deck.deal()]
             reference.draw(self._drawn.variant)
         return self._drawn
 
     def _interleaved(self, reference: Reference, candidate: Side, number: int) -> Why:
-        samples, rules = self._samples, self.rules
+        samples, plan = self._samples, self.plan
         before = len(samples.reference)
-        share, since, began = number / rules.processes, 0, time.monotonic() - self._seconds
-        if number > rules.processes:  # asked again: like the first, whatever that has said
-            share, since, began = 1 / rules.processes, before, time.monotonic()
+        share, since, began = number / plan.processes, 0, time.monotonic() - self._seconds
+        if number > plan.processes:  # asked again: like the first, whatever that has said
+            share, since, began = 1 / plan.processes, before, time.monotonic()
         self._drawn = None
-        for warmup in range(rules.warmups):
+        for warmup in range(plan.warmups):
             self._pair(reference, candidate, Samples(), f"warm-up {warmup + 1}")
         for side in (reference.side, candidate):
             if self._device == "cpu":
@@ -186,51 +186,51 @@ class Measurement:
                 continue  # half a block
             ratio: Ratio | None = None
             counted, own = count - since, count - before
-            enough = counted >= rules.min_samples * share and own >= rules.min_samples / rules.processes
+            enough = counted >= plan.min_samples * share and own >= plan.min_samples / plan.processes
             if enough and counted >= looked * _LOOK_AGAIN:
                 looked = counted
-                if not samples.slow_calls(rules).open:
-                    ratio = samples.ratio(rules, final=False, since=since)
-            resolution = 0.0 if samples.claims else rules.resolution
+                if not samples.slow_calls(plan).open:
+                    ratio = samples.ratio(plan, final=False, since=since)
+            resolution = 0.0 if samples.claims else plan.resolution
             seconds = time.monotonic() - began
-            if why := finished(rules, counted, seconds, ratio, resolution, share, own=own):
+            if why := finished(plan, counted, seconds, ratio, resolution, share, own=own):
                 return why
 
-    def _hold_against_a_streak(self, reference: Reference, candidate: Side) -> None:
+    def _hold_against_a_batch(self, reference: Reference, candidate: Side) -> None:
         """Where a message's scatter could make up a win that the candidate claims, look at many calls at once."""
-        rules, samples = self.rules, self._samples
-        if not rules.interleaved or not timer_named(rules.timer).counts_launches:
+        plan, samples = self.plan, self._samples
+        if not plan.interleaved or not timer_named(plan.timer).counts_launches:
             return
-        if samples.ratio(rules, final=True).low <= 1:
+        if samples.ratio(plan, final=True).low <= 1:
             return
         typical = statistics.median(samples.milliseconds()[1]) * NS_PER_MS
-        worth = samples.unnoticed_ns() / (max(rules.resolution, _FINEST) * typical)
+        worth = samples.clock_uncertainty_ns() / (max(plan.resolution, _FINEST) * typical)
         calls = affordable(reference, math.ceil(worth))
         if calls < 2:
             return
         try:
-            own, other = self._shortest_in_a_row(Streak(reference, candidate, calls, self._deck.deal))
+            own, other = self._shortest_batches(Batch(reference, candidate, calls, self._deck.deal))
         except (OutOfDeviceMemory, torch.OutOfMemoryError, ReferenceTooLarge, Uneven) as error:
-            reference.notes.append(f"claims were not held against a row of calls: {str(error).splitlines()[0]}")
+            reference.notes.append(f"claims were not held against a batch of calls: {str(error).splitlines()[0]}")
             return
         samples.hold_against(calls, own, other)
 
-    def _shortest_in_a_row(self, streak: Streak) -> tuple[float, float]:
-        """Nanoseconds for each call of the fastest of several rows of both sides; a first one, and disturbed ones,
+    def _shortest_batches(self, batch: Batch) -> tuple[float, float]:
+        """Nanoseconds for each call of the fastest of several batches of both sides; a first one, and disturbed ones,
         take longer."""
 
         def verified(variant: str, outputs: list[torch.Tensor], due: list[torch.Tensor], where: str) -> None:
-            agree(streak.reference, self._inputs[variant], outputs, due, where)
+            agree(batch.reference, self._inputs[variant], outputs, due, where)
 
-        streak.take(verified)
-        claimed = self._samples.ratio(self.rules, final=True).low
+        batch.take(verified)
+        claimed = self._samples.ratio(self.plan, final=True).low
         shortest = (math.inf, math.inf)
         for row in range(1, _ROWS + 1):
-            # A row shorter than one without computing: calls too short to be seen in a row.
-            now = [max((taken - streak.idle_ns) / streak.calls, 1.0) for taken in streak.take(verified)]
+            # A batch shorter than one without computing: calls too short to be seen in a row.
+            now = [max((taken - batch.idle_ns) / batch.calls, 1.0) for taken in batch.take(verified)]
             shortest = (min(shortest[0], now[0]), min(shortest[1], now[1]))
             own, other = shortest
-            told = own >= claimed * other and not self._samples.short_of(streak.calls, other)
+            told = own >= claimed * other and not self._samples.short_of(batch.calls, other)
             if told and row >= _FEWEST_ROWS:
                 break
         return shortest
@@ -257,13 +257,13 @@ class Measurement:
         whys: list[Why] = []
         for side, samples in ((reference.side, self._samples.reference), (candidate, self._samples.candidate)):
             side.stage(reference.arguments, reference.master, reference.call_seed)
-            for _ in range(self.rules.warmups):
+            for _ in range(self.plan.warmups):
                 side.call()
             while True:
                 call = side.call()
                 samples.append(Sample(call.computed_ns, call.copy_ns, call.claim.forward_ns))
                 seconds = time.monotonic() - started
-                if why := finished(self.rules, len(samples), seconds, None, self.rules.resolution, share):
+                if why := finished(self.plan, len(samples), seconds, None, self.plan.resolution, share):
                     whys.append(why)
                     break
             side.process.freeze()
@@ -280,7 +280,7 @@ class Measurement:
             while slowed_down:
                 with reference.blamed(side):
                     side.stage(reference.arguments, reference.master, reference.call_seed)
-                    taken = side.samples(self.rules.timer, self.rules.warmups, self.rules.max_samples)
+                    taken = side.samples(self.plan.timer, self.plan.warmups, self.plan.max_samples)
                 side.process.freeze()
                 slowed_down = self._slowed_down(_MOST_SERIES_THROTTLED)
             samples.extend(Sample(round(ms * NS_PER_MS), 0, round(ms * NS_PER_MS)) for ms in taken)
@@ -303,29 +303,29 @@ class Measurement:
     def _clock(self) -> str:
         if self._device == "cpu":
             return "parent"
-        return "worker, parent's veto" if self.rules.interleaved else "worker"
+        return "worker, parent's veto" if self.plan.interleaved else "worker"
 
-    def in_doubt(self) -> bool:
+    def needs_recheck(self) -> bool:
         """Whether what these processes have said so far should be asked of others too."""
-        samples, rules = self._samples, self.rules
-        if rules.interleaved and rules.doubt > 0 and samples.slow_calls(rules).count:
+        samples, plan = self._samples, self.plan
+        if plan.interleaved and plan.recheck_band > 0 and samples.slow_calls(plan).count:
             return True
-        return in_doubt(samples.ratio(rules, final=True), rules, samples.charged_share())
+        return needs_recheck(samples.ratio(plan, final=True), plan, samples.charged_share())
 
     def result(self) -> Timing:
         """The ratio the samples support, with the samples."""
-        rules, samples = self.rules, self._samples
-        ratio = samples.ratio(rules, final=True)
+        plan, samples = self.plan, self._samples
+        ratio = samples.ratio(plan, final=True)
         reference_ms, candidate_ms = samples.milliseconds()
-        by_mean = rules.interleaved and samples.slow_calls(rules).count
-        if rules.interleaved and not by_mean:
+        by_mean = plan.interleaved and samples.slow_calls(plan).count
+        if plan.interleaved and not by_mean:
             calls_ms = [statistics.median(times) for times in samples.blocks()]
         else:
             calls_ms = [statistics.fmean(reference_ms), statistics.fmean(candidate_ms)]
         device_ms = self._device_ms
         return Timing(
             clock=self._clock(),
-            timer=rules.timer,
+            timer=plan.timer,
             reference_ms=calls_ms[0],
             candidate_ms=calls_ms[1],
             speedup=ratio.estimate,
@@ -333,14 +333,14 @@ class Measurement:
             mean_speedup=statistics.fmean(reference_ms) / statistics.fmean(candidate_ms),
             by_mean=by_mean,
             interval=(ratio.low, ratio.high),
-            confidence=rules.confidence,
+            confidence=plan.confidence,
             overhead_ms=statistics.median(samples.overheads()) / NS_PER_MS,
-            late_work_ms=statistics.fmean(samples.late_work_ns(samples.candidate)) / NS_PER_MS,
-            excess_ms=statistics.fmean(samples.excess_ns(samples.candidate)) / NS_PER_MS,
-            unnoticed_ms=samples.unnoticed_ns() / NS_PER_MS if rules.interleaved else calls_ms[1],
-            streak=samples.streak,
-            streak_speedup=samples.streak_ratio(),
-            withheld_ms=samples.withheld_ns / NS_PER_MS,
+            post_call_ms=statistics.fmean(samples.post_call_ns(samples.candidate)) / NS_PER_MS,
+            unreported_ms=statistics.fmean(samples.unreported_ns(samples.candidate)) / NS_PER_MS,
+            clock_uncertainty_ms=samples.clock_uncertainty_ns() / NS_PER_MS if plan.interleaved else calls_ms[1],
+            batch_calls=samples.batch_calls,
+            batched_speedup=samples.batched_ratio(),
+            underreported_ms=samples.underreported_ns / NS_PER_MS,
             device_reference_ms=device_ms[0] if device_ms else None,
             device_candidate_ms=device_ms[1] if device_ms else None,
             launch_bound=device_ms is not None

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from kernelgauge.config import TimingRules
+from kernelgauge.config import TimingPlan
 from kernelgauge.timing.ratio import (
     Ratio,
     median_deviation,
@@ -37,7 +37,7 @@ _HONEST_GAP = 0.25
 # Fewer say nothing of their own scatter.
 _FEWEST_BLOCKS = 6
 # What a row of honest calls has been seen to take longer than each by itself: launches, copies, a lower clock.
-_ROW_SURPLUS = 0.1
+_BATCH_SURPLUS = 0.1
 # What a message could hide is shared by no more calls than this: in a row honest ones took 0.045 ms longer each.
 _SHARING = 8
 
@@ -70,9 +70,9 @@ class Samples:
     candidate: list[Sample] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     """Number of pairs at the end of each finished round."""
-    streak: int = 0
+    batch_calls: int = 0
     """Calls in one bracket that the candidate's claims were held against; 0: none."""
-    withheld_ns: float = 0.0
+    underreported_ns: float = 0.0
     """What its claims are short of those."""
     row_ratios: list[float] = field(default_factory=list)
     """Of each round held against a row: the reference's time in one bracket over the candidate's."""
@@ -90,7 +90,7 @@ class Samples:
         """Message time inside each reference bracket, in nanoseconds."""
         return _gaps(self.reference)
 
-    def late_work_ns(self, samples: list[Sample]) -> list[float]:
+    def post_call_ns(self, samples: list[Sample]) -> list[float]:
         """Per call of one side, what went on outside its bracket: after its worker had said that it was done, on the
         device or in a copy; on a CPU also before the call, while it was to get ready."""
         copies = self._surplus(samples, [own.copy_ns for own in self.reference], lambda sample: sample.copy_ns)
@@ -113,14 +113,14 @@ class Samples:
     def _drains_ns(self, samples: list[Sample]) -> list[float]:
         return self._surplus(samples, [own.drain_ns for own in self.reference], lambda sample: sample.drain_ns)
 
-    def excess_ns(self, samples: list[Sample]) -> list[float]:
+    def unreported_ns(self, samples: list[Sample]) -> list[float]:
         """Per call of one side, what its bracket holds beyond its claim and what a message may take.
 
         Call by call: a median would not notice a lie in every second one.
         """
         if not self.claims:
             return [0.0 for _ in samples]
-        return self._surplus(samples, self.overheads(), _gap, self.unnoticed_ns())
+        return self._surplus(samples, self.overheads(), _gap, self.clock_uncertainty_ns())
 
     def _surplus(
         self,
@@ -149,7 +149,7 @@ class Samples:
             ours[place] = max(ours[place] - (theirs[rank] if rank < len(theirs) else 0.0), 0.0)
         return ours
 
-    def unnoticed_ns(self) -> float:
+    def clock_uncertainty_ns(self) -> float:
         """What a worker could keep to itself in a call: the reference's usual scatter, or what processes differ by.
 
         Nothing of the candidate's enters: it could widen its own allowance. 0 where the parent's clock decides.
@@ -169,12 +169,12 @@ class Samples:
             own_ns, other_ns: per call of the reference's and the candidate's row of so many, less messages and
                 copies; above zero.
         """
-        self.streak = max(self.streak, calls)
-        self.withheld_ns = max(self.withheld_ns, self.short_of(calls, other_ns))
+        self.batch_calls = max(self.batch_calls, calls)
+        self.underreported_ns = max(self.underreported_ns, self.short_of(calls, other_ns))
         self.row_ratios.append(own_ns / other_ns)
 
     def short_of(self, calls: int, per_call_ns: float) -> float:
-        """What a claim of the round taken last is short of a row of calls; 0 where less than can be told.
+        """What a claim of the round taken last is short of a batch of calls; 0 where less than can be told.
 
         A row is off by no more than one message, shared by its calls, and by what it costs itself: launches, which
         a kernel of microseconds does not hide.
@@ -182,10 +182,14 @@ class Samples:
         start = self.ends[-2] if len(self.ends) > 1 else 0
         claimed = self._charged(self.candidate)[start:]
         short = per_call_ns - statistics.median(claimed) * NS_PER_MS
-        return short if short > self.unnoticed_ns() / min(calls, _SHARING) + _ROW_SURPLUS * per_call_ns else 0.0
+        return (
+            short
+            if short > self.clock_uncertainty_ns() / min(calls, _SHARING) + _BATCH_SURPLUS * per_call_ns
+            else 0.0
+        )
 
-    def streak_ratio(self) -> float | None:
-        """The ratio as rows of calls have it, in which no worker has a say; None where there were none."""
+    def batched_ratio(self) -> float | None:
+        """The ratio as batches of calls have it, in which no worker has a say; None where there were none."""
         return statistics.geometric_mean(self.row_ratios) if self.row_ratios else None
 
     def milliseconds(self) -> tuple[list[float], list[float]]:
@@ -193,11 +197,11 @@ class Samples:
         return self._claimed() if self.claims else self._bracketed()
 
     def _claimed(self) -> tuple[list[float], list[float]]:
-        withheld_ms = self.withheld_ns / NS_PER_MS
-        return self._charged(self.reference), [time + withheld_ms for time in self._charged(self.candidate)]
+        underreported_ms = self.underreported_ns / NS_PER_MS
+        return self._charged(self.reference), [time + underreported_ms for time in self._charged(self.candidate)]
 
     def _charged(self, samples: list[Sample]) -> list[float]:
-        charged = zip(samples, self.excess_ns(samples), self.late_work_ns(samples), strict=True)
+        charged = zip(samples, self.unreported_ns(samples), self.post_call_ns(samples), strict=True)
         return [(max(sample.forward_ns, 1) + excess + late) / NS_PER_MS for sample, excess, late in charged]
 
     def charged_share(self) -> float:
@@ -214,7 +218,7 @@ class Samples:
         overhead, floor = statistics.median(self.overheads()), self.jitter_ns()
         times = []
         for samples in (self.reference, self.candidate):
-            whole = zip(samples, self.late_work_ns(samples), strict=True)
+            whole = zip(samples, self.post_call_ns(samples), strict=True)
             brackets = (sample.computed_ns + late - overhead for sample, late in whole)
             times.append([max(bracket, floor) / NS_PER_MS for bracket in brackets])
         return times[0], times[1]
@@ -243,7 +247,7 @@ class Samples:
             return reference, candidate
         return _in_twos(reference), _in_twos(candidate)
 
-    def ratio(self, rules: TimingRules, final: bool, since: int = 0) -> Ratio:
+    def ratio(self, plan: TimingPlan, final: bool, since: int = 0) -> Ratio:
         """The ratio with an interval that holds all we know: scatter, resolution, and the overhead's own error.
 
         What is known only at the end (`final`): the scatter between rounds; and on a GPU the resolution, which
@@ -252,31 +256,31 @@ class Samples:
         Args:
             since: how many of the first pairs to leave out, while sampling goes on.
         """
-        reference, candidate = self.blocks(since) if rules.interleaved else self.milliseconds()
-        estimate = (paired if rules.interleaved else of_means)(reference, candidate, rules.confidence)
-        if final and rules.interleaved and len(self.ends) > 1:
-            estimate = estimate.covering(of_rounds(*self.milliseconds(), self.rounds(), rules.confidence))
-        if rules.interleaved and final and (slow := self.slow_calls(rules)).count:
+        reference, candidate = self.blocks(since) if plan.interleaved else self.milliseconds()
+        estimate = (paired if plan.interleaved else of_means)(reference, candidate, plan.confidence)
+        if final and plan.interleaved and len(self.ends) > 1:
+            estimate = estimate.covering(of_rounds(*self.milliseconds(), self.rounds(), plan.confidence))
+        if plan.interleaved and final and (slow := self.slow_calls(plan)).count:
             estimate = slow.counted(estimate)
         if self.claims:
-            return self._confirmed(estimate.widened(rules.resolution)) if final else estimate
+            return self._confirmed(estimate.widened(plan.resolution)) if final else estimate
         if self.too_short():
             return estimate.widened(1 - 1 / _UNRESOLVED, _UNRESOLVED - 1)
         # An error of the overhead shifts every sample of both sides alike: sampling more does not average it out.
         error_ms = standard_error_of_median(self.overheads()) / NS_PER_MS
         shift = 2 * error_ms * abs(1 / statistics.median(candidate) - 1 / statistics.median(reference))
-        known = estimate.widened(max(rules.resolution, min(shift, 0.99)))
+        known = estimate.widened(max(plan.resolution, min(shift, 0.99)))
         shaved = estimate.estimate / (1 + _SHAVED_NS / NS_PER_MS / statistics.median(candidate))
         return replace(known, low=min(known.low, shaved))
 
-    def slow_calls(self, rules: TimingRules) -> SlowCalls:
+    def slow_calls(self, plan: TimingPlan) -> SlowCalls:
         """What the candidate's slow calls cost, beside its typical ones."""
-        typical = paired(*self.blocks(), rules.confidence).estimate
-        return slow_calls(*self.milliseconds(), self.rounds(), typical, rules)
+        typical = paired(*self.blocks(), plan.confidence).estimate
+        return slow_calls(*self.milliseconds(), self.rounds(), typical, plan)
 
     def _confirmed(self, ratio: Ratio) -> Ratio:
-        """With an interval that begins no higher than what rows of calls confirm."""
-        confirmed = self.streak_ratio()
+        """With an interval that begins no higher than what batches of calls confirm."""
+        confirmed = self.batched_ratio()
         return ratio if confirmed is None else replace(ratio, low=min(ratio.low, confirmed))
 
 

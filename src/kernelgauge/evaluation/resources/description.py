@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kernelgauge.config import MathMode
-from kernelgauge.evaluation.sides.problem_process import ask
+from kernelgauge.evaluation.sides.problem_process import ask_problem_process
 from kernelgauge.hardware.cores import launch_cores, step_back
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
@@ -27,7 +27,7 @@ DESCRIBED_WITH = ("torch.utils.flop_counter", "torch._dynamo", "torch.fx.experim
 def described(
     zygote: Zygote, problem: Problem, math: MathMode = "ieee", preload: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Names, shapes, FLOPs and bytes at the problem's sizes, without its memory; see `examiner.describe`.
+    """Names, shapes, FLOPs and bytes at the problem's sizes, without its memory; see `describer.describe`.
 
     Args:
         preload: `DESCRIBED_WITH` if more problems follow: they are then forked from a zygote that has imported it,
@@ -40,7 +40,7 @@ def described(
 
 
 def ran(zygote: Zygote, problem: Problem) -> dict[str, Any]:
-    """What a forward at the problem's sizes gives on the CPU; see `examiner.run`.
+    """What a forward at the problem's sizes gives on the CPU; see `describer.run`.
 
     Raises:
         ProblemError: its own code fails.
@@ -68,20 +68,20 @@ def _ask(
     where: str = "cpu",
     preload: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """What an examiner writes.
+    """What an describer writes.
 
     Args:
         command: made of the problem's path there, and of the file to write to.
     """
-    answer = os.memfd_create("examination", os.MFD_CLOEXEC)
+    answer = os.memfd_create("description", os.MFD_CLOEXEC)
     try:
-        with WorkerProcess(zygote, "examiner", where, sealed=False, preload=preload) as process:
+        with WorkerProcess(zygote, "describer", where, sealed=False, preload=preload) as process:
             if where == "cpu" and launch_cores():  # somebody else may be timed on a GPU meanwhile
                 step_back(process.pid)
             path = process.scratch / "problem.py"
             path.write_text(problem.source)
             limit = zygote.settings.limits.load_seconds
-            ask(process, "examiner", problem, command(str(path), answer), limit)
+            ask_problem_process(process, "describer", problem, command(str(path), answer), limit)
         size = os.fstat(answer).st_size
         return dict(json.loads(os.pread(answer, size, 0)))
     finally:

@@ -61,10 +61,10 @@ class MemoryFit:
 
     def _floor(self, problem: Problem, protocol: Protocol, environment: Environment) -> Floor | None:
         try:
-            call = self._bounds.call(problem, protocol.agreement.math, environment)
+            call = self._bounds.call(problem, protocol.tolerance.math, environment)
         except ProblemError:
             return None
-        return least(call, protocol.agreement.rule == "oracle")
+        return least(call, protocol.tolerance.rule == "oracle")
 
     def check(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> None:
         """Refuse at once what cannot fit, or did not before; needs no device.
@@ -160,7 +160,7 @@ class MemoryFit:
 
     def _without_oracle(self, problem: Problem, protocol: Protocol, environment: Environment) -> int | None:
         """Bytes at the least under a protocol without an oracle, where this one has it."""
-        if protocol.agreement.rule != "oracle":
+        if protocol.tolerance.rule != "oracle":
             return None
         return self.needed(problem, load_protocol("v0.1"), environment)
 

@@ -75,13 +75,13 @@ class HonestErrors:
             truth: the right outputs.
             asks: the oracle, where what is known does not settle it.
         """
-        agreement = self._reference.protocol.agreement
+        tolerance = self._reference.protocol.tolerance
         nothing: tuple[list[Allowance], list[float | None]] = list(usual), [None] * len(usual)
-        if self._unknown or agreement.math in NARROW or not self._reference.precise:
+        if self._unknown or tolerance.math in NARROW or not self._reference.precise:
             return nothing
-        most = agreement.honest_most * (_NORMALISED if variant == "offgrid" else 1)
+        most = tolerance.honest_most * (_NORMALISED if variant == "offgrid" else 1)
         refused = [error for limit, error in zip(usual, found, strict=True) if not limit.accepts(error)]
-        if not refused or any(not (error.rms <= most and error.worst <= agreement.honest_worst) for error in refused):
+        if not refused or any(not (error.rms <= most and error.worst <= tolerance.honest_worst) for error in refused):
             return nothing
         known, here = self._found.setdefault(variant, []), self._here
         with self._asking():
@@ -115,7 +115,7 @@ class HonestErrors:
 
         Rounded operands only where they explain the outputs' values, too.
         """
-        if not self._reference.precise or self._reference.protocol.agreement.math in NARROW:
+        if not self._reference.precise or self._reference.protocol.tolerance.math in NARROW:
             return ""
         with self._asking():
             if self._cancelled(found, truth):
@@ -173,10 +173,10 @@ class HonestErrors:
     ) -> list[Allowance]:
         if len(draws) < _LEAST:
             return list(usual)
-        agreement = self._reference.protocol.agreement
+        tolerance = self._reference.protocol.tolerance
         times = _NORMALISED if variant == "offgrid" and self._normalised else 1
         return [
-            honest_allowance(agreement, [draw[output] for draw in draws], limit, times)
+            honest_allowance(tolerance, [draw[output] for draw in draws], limit, times)
             for output, limit in enumerate(usual)
         ]
 

@@ -17,8 +17,8 @@ from kernelgauge.config import MathMode
 from kernelgauge.errors import MachineError, OutOfDeviceMemory
 from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end
 from kernelgauge.evaluation.sides.build_files import Unfit, copy_build
-from kernelgauge.evaluation.sides.prefork import Spares, await_device, kind_of
-from kernelgauge.evaluation.sides.shared_buffers import Staging
+from kernelgauge.evaluation.sides.prefork import PreforkPool, await_device, kind_of
+from kernelgauge.evaluation.sides.shared_buffers import SharedBuffers
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.worker_errors import WORKER_FAILURES
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
@@ -27,7 +27,7 @@ from kernelgauge.wire.candidate_commands import Construct, Load, PeakMemory, Tri
 from kernelgauge.wire.commands import Attach, Command
 from kernelgauge.wire.messages import Claim, TensorSpec
 from kernelgauge.wire.regions import Region
-from kernelgauge.wire.shared_memory import tickets
+from kernelgauge.wire.shared_memory import memory_handles
 
 _SHORT_ANSWER_SECONDS = 5.0
 
@@ -49,14 +49,19 @@ class ModelWorker:
 
     Args:
         trusted: whether the source is the problem's own: its outputs need not be taken out of its reach.
-        spares: where to take its process from.
+        prefork_pool: where to take its process from.
     """
 
     def __init__(
-        self, zygote: Zygote, source: Source, device: str, trusted: bool = False, spares: Spares | None = None
+        self,
+        zygote: Zygote,
+        source: Source,
+        device: str,
+        trusted: bool = False,
+        prefork_pool: PreforkPool | None = None,
     ):
         self._zygote = zygote
-        self._spares = spares or Spares(zygote)
+        self._prefork_pool = prefork_pool or PreforkPool(zygote)
         self._source = source
         self._device = device
         self._trusted = trusted
@@ -64,7 +69,7 @@ class ModelWorker:
         self.process: WorkerProcess
         self.first_call_s: float | None = None
         """What the first call has taken, with whatever compiled and tuned in it; None before it has ended."""
-        self.staging = Staging(device, trusted)
+        self.buffers = SharedBuffers(device, trusted)
 
     def start(self) -> None:
         """Fork the worker and have it start its device, without waiting for that."""
@@ -115,7 +120,7 @@ class ModelWorker:
 
     def _started(self, environment: dict[str, str], preload: tuple[str, ...]) -> WorkerProcess:
         """A process that answers as `evaluation.worker` does, and on a GPU is starting that."""
-        return self._spares.take(kind_of("worker", self._device, environment, preload))
+        return self._prefork_pool.take(kind_of("worker", self._device, environment, preload))
 
     def attach(self, input_bytes: int, expected: Sequence[TensorSpec]) -> None:
         """Share both regions with the worker; raises as `attach_inputs` does."""
@@ -129,11 +134,11 @@ class ModelWorker:
             Failure: the worker cannot open it.
             OSError, OutOfDeviceMemory: there is no memory for it.
         """
-        self._hand_over("inputs", self.staging.make_inputs(size))
+        self._hand_over("inputs", self.buffers.make_inputs(size))
 
     def attach_outputs(self, expected: Sequence[TensorSpec]) -> None:
         """Share a region for these outputs with the worker; raises as `attach_inputs` does."""
-        region = self.staging.make_outputs(expected)
+        region = self.buffers.make_outputs(expected)
         self._hand_over("outputs", region, [spec.model_dump() for spec in expected])
 
     def share(self, name: str, size: int) -> Region:
@@ -142,7 +147,7 @@ class ModelWorker:
         It is stopped afterwards: somebody else may be timed.
         """
         self.check_still()
-        region = self.staging.make_further(size)
+        region = self.buffers.make_further(size)
         self.process.thaw()
         self._hand_over(name, region)
         self.process.freeze()
@@ -150,8 +155,8 @@ class ModelWorker:
 
     def _hand_over(self, name: str, region: Region, expected: Sequence[dict[str, Any]] = ()) -> None:
         if self._device == "cpu":
-            self.process.holdings.lent_bytes += region.size
-        messages, descriptors = tickets([region])
+            self.process.usage.lent_bytes += region.size
+        messages, descriptors = memory_handles([region])
         self.ask(Attach(name, messages, list(expected), descriptors=descriptors), self.limits.load_seconds)
 
     def check_still(self) -> None:
@@ -168,7 +173,7 @@ class ModelWorker:
         """Have the worker give back device memory that it keeps for later calls, and the parent its own."""
         self.process.thaw()
         self.ask(Trim(), self.limits.call_seconds)
-        self.staging.let_go()
+        self.buffers.let_go()
 
     @property
     def looks(self) -> bool:
@@ -203,4 +208,4 @@ class ModelWorker:
         """End the worker and give its memory back."""
         if hasattr(self, "process"):
             self.process.close()
-        self.staging.close()
+        self.buffers.close()

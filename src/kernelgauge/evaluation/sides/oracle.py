@@ -11,8 +11,8 @@ import torch
 from kernelgauge.checks.accumulation import Variances
 from kernelgauge.config import MathMode
 from kernelgauge.errors import ReferenceTooLarge
-from kernelgauge.evaluation.sides.prefork import Spares, await_device, kind_of
-from kernelgauge.evaluation.sides.problem_process import ask, reserved
+from kernelgauge.evaluation.sides.prefork import PreforkPool, await_device, kind_of
+from kernelgauge.evaluation.sides.problem_process import ask_problem_process, reserved
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
 from kernelgauge.schema import Domain, Problem
@@ -28,7 +28,7 @@ from kernelgauge.wire.oracle_commands import (
     SaveState,
 )
 from kernelgauge.wire.regions import Region, size_of
-from kernelgauge.wire.shared_memory import create, tickets
+from kernelgauge.wire.shared_memory import create, memory_handles
 
 # Of the draws that shapes and domains are learnt from: they judge nothing.
 _FIRST_SEED = 1
@@ -45,9 +45,11 @@ class OracleProcess:
         MachineError: the process was killed from outside.
     """
 
-    def __init__(self, zygote: Zygote, problem: Problem, device: str, spares: Spares, make_room: Callable[[], bool]):
+    def __init__(
+        self, zygote: Zygote, problem: Problem, device: str, prefork_pool: PreforkPool, make_room: Callable[[], bool]
+    ):
         self._zygote = zygote
-        self._spares = spares
+        self._prefork_pool = prefork_pool
         self._problem = problem
         self._device = device
         self._make_room = make_room
@@ -66,7 +68,7 @@ class OracleProcess:
 
     def start(self, math: MathMode) -> Any:
         """Import the problem there, and make room for its inputs; returns the constructor's arguments, encoded."""
-        process = self._process = self._spares.take(kind_of("oracle", self._device, sealed=False))
+        process = self._process = self._prefork_pool.take(kind_of("oracle", self._device, sealed=False))
         limits = self._zygote.settings.limits
         reserved(self._problem, lambda: await_device(process, self._device, limits.load_seconds))
         path = process.scratch / "problem.py"
@@ -171,7 +173,7 @@ class OracleProcess:
         return reserved(self._problem, lambda: create(size, self._device))
 
     def _attach(self, name: str, region: Region) -> None:
-        messages, descriptors = tickets([region])
+        messages, descriptors = memory_handles([region])
         self._tell(Attach(name, messages, descriptors=descriptors))
 
     def _tell(self, command: Command, beside: Callable[[], object] | None = None) -> Claim:
@@ -179,8 +181,8 @@ class OracleProcess:
         self._process.thaw()
         limit = self._zygote.settings.limits.load_seconds
         try:
-            return ask(self._process, "oracle", self._problem, command, limit, beside)
+            return ask_problem_process(self._process, "oracle", self._problem, command, limit, beside)
         except ReferenceTooLarge:
             if not self._make_room():
                 raise
-            return ask(self._process, "oracle", self._problem, command, limit)
+            return ask_problem_process(self._process, "oracle", self._problem, command, limit)

@@ -1,7 +1,7 @@
 """Processes started ahead for the next evaluation on a GPU: starting the device takes longer than many evaluations.
 
-A spare has run nothing but our own code: it is forked, sealed, and has started its device and the libraries most
-models use, while the candidate before was checked. It is not started beside timed calls: their median
+A preforked process has run nothing but our own code: it is forked, sealed, and has started its device and the
+libraries most models use, while the candidate before was checked. It is not started beside timed calls: their median
 stays, but they scatter more, and so more are needed.
 """
 
@@ -81,7 +81,7 @@ def await_device(process: WorkerProcess, device: str, seconds: float) -> None:
     process.device_started = True
 
 
-class Spares:
+class PreforkPool:
     """On each GPU, as many processes of each kind as the evaluation before has used."""
 
     def __init__(self, zygote: Zygote):
@@ -90,7 +90,7 @@ class Spares:
         self._taken: dict[str, list[Kind]] = defaultdict(list)
         self._unwanted: set[str] = set()
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(3, thread_name_prefix="kernelgauge-spares")
+        self._pool = ThreadPoolExecutor(3, thread_name_prefix="kernelgauge-prefork")
 
     def take(self, kind: Kind) -> WorkerProcess:
         """A process of this kind that nobody has used, started now if there is none.

@@ -34,7 +34,7 @@ class ReferenceRaised(ProblemError):
     """The problem's own code raised an exception; its process is still there to be asked again."""
 
 
-def ask(
+def ask_problem_process(
     process: WorkerProcess,
     role: str,
     problem: Problem,

@@ -18,7 +18,7 @@ from kernelgauge.evaluation.failures import Failure, WorkerKilled
 from kernelgauge.evaluation.sides.honest_errors import HonestErrors
 from kernelgauge.evaluation.sides.model_worker import Source
 from kernelgauge.evaluation.sides.oracle import OracleProcess
-from kernelgauge.evaluation.sides.prefork import Spares
+from kernelgauge.evaluation.sides.prefork import PreforkPool
 from kernelgauge.evaluation.sides.problem_process import ReferenceRaised, reserved
 from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.sandbox.zygote_client import Zygote
@@ -68,10 +68,15 @@ class Reference:
     """
 
     def __init__(
-        self, zygote: Zygote, problem: Problem, protocol: Protocol, device: str, spares: Spares | None = None
+        self,
+        zygote: Zygote,
+        problem: Problem,
+        protocol: Protocol,
+        device: str,
+        prefork_pool: PreforkPool | None = None,
     ):
         self._zygote = zygote
-        self._spares = spares or Spares(zygote)
+        self._prefork_pool = prefork_pool or PreforkPool(zygote)
         self.problem = problem
         self.protocol = protocol
         self.device = device
@@ -79,8 +84,8 @@ class Reference:
         self.weight_seed = Seeds(protocol.parameters.seed == "secret").next()
         # Published weights replace whatever an initialiser drew.
         self.randomise = protocol.parameters.initialisation == "randomised" and problem.sizes != "pretrained"
-        self.math = protocol.agreement.math
-        self.precise = protocol.agreement.rule == "oracle"
+        self.math = protocol.tolerance.math
+        self.precise = protocol.tolerance.rule == "oracle"
         self.rounding_decides = False
         """Whether inputs that differ by rounding have answers far apart: then nobody knows the right one."""
         self.notes: list[str] = []
@@ -92,8 +97,10 @@ class Reference:
         self.expected: list[TensorSpec] = []
         self._unused: Answers | None = None
         self._room_for_both = device != "cpu"  # on a CPU they would take turns at its cores
-        self._oracle = OracleProcess(zygote, problem, device, self._spares, self._make_room)
-        self.side = Side(zygote, Source(problem.source, "Model", "torch"), device, trusted=True, spares=self._spares)
+        self._oracle = OracleProcess(zygote, problem, device, self._prefork_pool, self._make_room)
+        self.side = Side(
+            zygote, Source(problem.source, "Model", "torch"), device, trusted=True, prefork_pool=self._prefork_pool
+        )
 
     def open(self, beside: Callable[[Reference], None] | None = None) -> None:
         """Start oracle and reference worker, and learn shapes from a first draw.
@@ -243,7 +250,7 @@ class Reference:
         with self.blamed(self.side):
             self.side.stage(self.arguments, self.master, self.call_seed)
             self.last_claim = self.side.call().claim
-        return self.side.staging.snapshot()
+        return self.side.buffers.snapshot()
 
     @contextmanager
     def blamed(self, side: Side) -> Iterator[None]:
@@ -281,7 +288,7 @@ class Reference:
 
     def inputs_kept_by(self, candidate: Side) -> bool:
         """Whether a candidate has left its inputs as they were, or the reference itself has not."""
-        return candidate.staging.inputs_equal(self.master) or not self.side.staging.inputs_equal(self.master)
+        return candidate.buffers.inputs_equal(self.master) or not self.side.buffers.inputs_equal(self.master)
 
     @property
     def bytes_per_call(self) -> int:
@@ -312,7 +319,7 @@ class Reference:
 
     def _make_room(self) -> bool:
         """Have the reference's own worker give back what memory it keeps; False if it has run nothing yet."""
-        if self.side.staging.inputs is None:
+        if self.side.buffers.inputs is None:
             return False
         with self.blamed(self.side):
             self.side.trim()

@@ -14,7 +14,7 @@ from kernelgauge.wire.regions import Region, as_words, size_of
 from kernelgauge.wire.shared_memory import create
 
 
-class Staging:
+class SharedBuffers:
     """The regions of one side, and what the parent does with them.
 
     Args:

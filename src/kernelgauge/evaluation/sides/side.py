@@ -8,7 +8,7 @@ from typing import Any
 
 from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end
 from kernelgauge.evaluation.sides.model_worker import ModelWorker
-from kernelgauge.sandbox.spot_check import Glimpse, glimpse, lie_in
+from kernelgauge.sandbox.spot_check import OutputSample, lie_in, sample_outputs
 from kernelgauge.sandbox.worker_errors import WORKER_FAILURES
 from kernelgauge.schema import Outcome
 from kernelgauge.wire.candidate_commands import (
@@ -68,7 +68,7 @@ class Side(ModelWorker):
         self._seed = seed
         if stop:
             self.process.freeze()
-        self.staging.fill(master)
+        self.buffers.fill(master)
         self.check_still()
 
     def limit_of(self, calls: float) -> float:
@@ -106,16 +106,16 @@ class Side(ModelWorker):
             drained = computed
             if spin:
                 reaching = time.perf_counter_ns()
-                self.staging.reach_device()
+                self.buffers.reach_device()
                 drained += time.perf_counter_ns() - reaching
-            seen = self._glimpse(said) if look else None
+            seen = self._sample_outputs(said) if look else None
             aliases = seen is not None and self._lie_in_inputs(said)
             copying = time.perf_counter_ns()
             process.tell(Copy())
             process.thaw()
             second = process.receive_raw(self.limits.call_seconds, spin)
             if spin:  # what a worker has only queued on the GPU must not be finished while nobody counts
-                self.staging.snapshot()
+                self.buffers.snapshot()
             done = time.perf_counter_ns()
             if look:  # what follows takes the parent a while, in which nobody is to prepare the next call
                 process.halt()
@@ -129,30 +129,30 @@ class Side(ModelWorker):
         if claim.forward_ns > (computed - start) * _CLOCKS_AGREE:
             raise Failure(Outcome.REJECTED, "forward: claims to have taken longer than it did", "forged_time")
         if look:
-            self._check_handover(seen, claim)
+            self._check_sample(seen, claim)
             if aliases:
                 claim = claim.model_copy(update={"aliases_input": True})
         return Call(computed - start, drained - computed, done - copying, claim, self._staged_ns)
 
-    def _glimpse(self, claim: Claim) -> Glimpse | None:
-        found = glimpse(self.process.pid, claim.places, self.staging.expected)
+    def _sample_outputs(self, claim: Claim) -> OutputSample | None:
+        found = sample_outputs(self.process.pid, claim.places, self.buffers.expected)
         self.check_still()
         return found
 
     def _lie_in_inputs(self, claim: Claim) -> bool:
         """Whether outputs lie in the memory of the inputs, as the kernel tells; the worker says what it likes."""
-        region = self.staging.inputs
+        region = self.buffers.inputs
         if self._trusted or not isinstance(region, HostRegion):
             return False
-        return lie_in(self.process.pid, claim.places, self.staging.expected, region.descriptor)
+        return lie_in(self.process.pid, claim.places, self.buffers.expected, region.descriptor)
 
-    def _check_handover(self, seen: Glimpse | None, claim: Claim) -> None:
+    def _check_sample(self, seen: OutputSample | None, claim: Claim) -> None:
         """Refuse outputs that were not there yet when the worker said that it had computed."""
-        due = [(spec.shape, spec.dtype) for spec in self.staging.expected]
+        due = [(spec.shape, spec.dtype) for spec in self.buffers.expected]
         if not claim.copied or [(spec.shape, spec.dtype) for spec in claim.tensors] != due:
             return  # wrong in another way, which is said elsewhere
-        assert self.staging.outputs is not None
-        if seen is None or not seen.agrees_with(self.staging.outputs):
+        assert self.buffers.outputs is not None
+        if seen is None or not seen.agrees_with(self.buffers.outputs):
             reason = "forward: said that it had computed, but its outputs were not there yet"
             raise Failure(Outcome.REJECTED, reason, "late_output")
 

@@ -135,7 +135,7 @@ def _facts(asked: Asked) -> dict[str, Any]:
         "protocol": asked.protocol,
         "trials": len(asked.protocol.inputs.variants),
         "other_draws": [_DRAWS[variant] for variant in draws if variant in _DRAWS],
-        "rules": asked.protocol.rules,
+        "kernel_policy": asked.protocol.kernel_policy,
     }
 
 

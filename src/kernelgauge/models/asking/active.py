@@ -15,8 +15,8 @@ from inspect_ai.model import GenerateConfig, Model, get_model
 from inspect_ai.model._generate_config import active_generate_config
 from inspect_ai.solver import TaskState
 
-from kernelgauge.models.generation_context import Told
-from kernelgauge.models.judging.judge import Judge
+from kernelgauge.models.generation_context import GenerationContext
+from kernelgauge.models.judging.judge import TaskJudge
 from kernelgauge.redaction import arguments_without, command_without
 
 try:  # Inspect has no public name for it
@@ -30,18 +30,18 @@ _OF_THE_CALL = ("max_retries", "timeout", "attempt_timeout", "stream_idle_timeou
 _LEFT_OUT = (*_OF_THE_CALL, "temperature", "max_connections", "cache", "extra_headers", "extra_body")
 
 
-def tell(judge: Judge, state: TaskState) -> Told:
+def tell(judge: TaskJudge, state: TaskState) -> GenerationContext:
     """Let the judge know how the model of the sample under way is asked, and say it."""
     model = get_model()
     config = model.config.merge(active_generate_config())
-    judge.told = Told(
+    judge.generation_context = GenerationContext(
         samples=epochs(state),
-        command=judge.told.command or command_line(),
+        command=judge.generation_context.command or command_line(),
         options=deciding(config),
         temperature=config.temperature,
         model_args=arguments_of(model),
     )
-    return judge.told
+    return judge.generation_context
 
 
 def deciding(config: GenerateConfig) -> dict[str, Any]:

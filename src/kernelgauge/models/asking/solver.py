@@ -26,7 +26,7 @@ from kernelgauge.generation.prompts.prompt import Templates
 from kernelgauge.generation.screening import refusal
 from kernelgauge.models.budget.cost import limit_reached, paid_answer, spent_on
 from kernelgauge.models.budget.ledger import OutOfBudget
-from kernelgauge.models.judging.judge import Judge, judge_of
+from kernelgauge.models.judging.judge import TaskJudge, judge_of
 from kernelgauge.models.judging.pending import Verdict
 from kernelgauge.models.judging.scorer import (
     CHOSEN,
@@ -40,7 +40,7 @@ from kernelgauge.models.judging.scorer import (
 )
 from kernelgauge.models.judging.threads import on_disk
 from kernelgauge.models.judging.verdict_text import explained
-from kernelgauge.schema import Attempt, Budget, Evaluation, Problem, RuleSetName, Spent, Step, total
+from kernelgauge.schema import Attempt, Budget, Evaluation, KernelPolicyName, Problem, Spent, Step, total
 from kernelgauge.search.registry import strategy_named
 from kernelgauge.search.strategy import Strategy
 
@@ -60,9 +60,9 @@ class Screen:
     templates: Templates
     active: bool = True
 
-    def refusal(self, found: Extracted, problem: Problem, rules: RuleSetName) -> str:
+    def refusal(self, found: Extracted, problem: Problem, kernel_policy: KernelPolicyName) -> str:
         """Why this candidate is refused; empty if it is not."""
-        return (refusal(found, problem, self.backend, rules) or "") if self.active else ""
+        return (refusal(found, problem, self.backend, kernel_policy) or "") if self.active else ""
 
 
 @solver
@@ -115,7 +115,7 @@ def driven(strategy: Strategy, screen: Screen, budget: Budget = Budget()) -> Sol
 class Conduct:
     """One sample under way: its history, and how the next attempts come about."""
 
-    judge: Judge
+    judge: TaskJudge
     problem: Problem
     state: TaskState
     screen: Screen
@@ -196,7 +196,7 @@ class Conduct:
             answer=said,
             source=found.source if found else None,
             ideas=() if found else ideas_in(said),
-            refusal=self.screen.refusal(found, self.problem, self.judge.rules.rules) if found else "",
+            refusal=self.screen.refusal(found, self.problem, self.judge.protocol.kernel_policy) if found else "",
             cut_off=cut,
             last=bool((output.metadata or {}).get(LAST)),
             spent=spent_on(output, seconds),

@@ -21,11 +21,11 @@ from kernelgauge.generation.prompts.prompt import Templates
 from kernelgauge.models.asking.active import tell
 from kernelgauge.models.asking.solver import ATTEMPTS, in_log
 from kernelgauge.models.budget.cost import limit_reached
-from kernelgauge.models.judging.judge import Judge, judge_of
+from kernelgauge.models.judging.judge import TaskJudge, judge_of
 from kernelgauge.models.judging.scorer import CHOSEN, cut_off, verdict_of
 from kernelgauge.models.judging.threads import on_disk
 from kernelgauge.models.judging.verdict_text import explained
-from kernelgauge.models.setting import Setting
+from kernelgauge.models.setting import TaskSetting
 from kernelgauge.schema import Attempt, Budget, Evaluation, Problem, Spent, total
 from kernelgauge.search.fitness import fitness
 
@@ -35,8 +35,8 @@ _SAID = "kernelgauge_said"
 _SUBMITTED = "kernelgauge_submitted"
 SPENT = "spent"
 
-TOLD = "kernelgauge_told"
-"""In a sample's store: how its model was asked besides what the task says, as a `Told`."""
+GENERATION_CONTEXT = "kernelgauge_told"
+"""In a sample's store: how its model was asked besides what the task says, as a `GenerationContext`."""
 
 SUBMIT = "submit"
 """The tool that ends an agent's work."""
@@ -54,8 +54,8 @@ def at_hand(
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         said = {name: state.metadata[name] for name in ("setting", "problem")}
-        told = tell(judge_of(Setting.model_validate(said["setting"])), state)
-        state.store.set(TOLD, told.model_dump(mode="json"))
+        context = tell(judge_of(TaskSetting.model_validate(said["setting"])), state)
+        state.store.set(GENERATION_CONTEXT, context.model_dump(mode="json"))
         who = {"sample": state.epoch - 1, "contestant": str(state.model)}
         state.store.set(_HERE, {**said, **who, "templates": templates, "budget": budget or {}})
         return state
@@ -72,7 +72,7 @@ def sample_here() -> int:
 class Workbench:
     """One sample of one problem, as its agent works on it."""
 
-    judge: Judge
+    judge: TaskJudge
     problem: Problem
     sample: int
     contestant: str
@@ -188,7 +188,7 @@ def workbench() -> Workbench:
     said = held.get(_HERE)
     if said is None:
         raise ToolError("this tool works in samples of the task kernelgauge/kernelbench only")
-    judge = judge_of(Setting.model_validate(said["setting"]))
+    judge = judge_of(TaskSetting.model_validate(said["setting"]))
     return Workbench(
         judge=judge,
         problem=judge.setting.problem(said["problem"]),

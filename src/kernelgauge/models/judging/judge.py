@@ -25,9 +25,9 @@ from kernelgauge.errors import (
     ReferenceTooLarge,
 )
 from kernelgauge.models.budget.ledger import Ledger
-from kernelgauge.models.generation_context import Told
-from kernelgauge.models.judging.pending import Ticket, Verdict, key_of, of_sample, unfit
-from kernelgauge.models.setting import Setting
+from kernelgauge.models.generation_context import GenerationContext
+from kernelgauge.models.judging.pending import PendingEvaluation, Verdict, key_of, of_sample, unfit
+from kernelgauge.models.setting import TaskSetting
 from kernelgauge.schema import Attempt, Candidate, Evaluation, NoCandidate, Problem, RunHeader, TooLarge
 
 if TYPE_CHECKING:
@@ -40,26 +40,26 @@ if TYPE_CHECKING:
 PLACES = 64
 """Candidates that may wait for the devices; beyond them, samples hold their answers back."""
 
-_judges: dict[Setting, Judge] = {}
+_judges: dict[TaskSetting, TaskJudge] = {}
 _making = threading.Lock()
 
 
-def judge_of(setting: Setting) -> Judge:
+def judge_of(setting: TaskSetting) -> TaskJudge:
     """The judge of this process for a setting; made on first use, closed when the interpreter ends."""
     with _making:
         if setting not in _judges:
-            _judges[setting] = Judge(setting)
+            _judges[setting] = TaskJudge(setting)
         return _judges[setting]
 
 
-class Judge:
+class TaskJudge:
     """Judges candidates under one setting. Threads may share it; `open` takes seconds, all else is quick."""
 
-    def __init__(self, setting: Setting):
+    def __init__(self, setting: TaskSetting):
         self.setting = setting
-        self.rules = setting.chosen_protocol()
+        self.protocol = setting.chosen_protocol()
         self.watch: Watch | None = None
-        self.told = Told()
+        self.generation_context = GenerationContext()
         """What the header of the run folder says besides the task's own."""
         self.ledger = Ledger(setting.budget_tokens, setting.budget_usd)
         self._header: RunHeader | None = None
@@ -88,7 +88,7 @@ class Judge:
         """
         with self._lock:
             if self.setting.out is not None and self._header is not None:
-                header = self.told.completed(self._header, contestant)
+                header = self.generation_context.completed(self._header, contestant)
                 if self._run is None:
                     self._run = self._opened(header)
                 elif header != self._run.header:
@@ -134,15 +134,15 @@ class Judge:
         assert self._session is not None
         try:
             session = self._session
-            session.memory.check(problem, self.rules, self.setting.device, session.environment)
+            session.memory.check(problem, self.protocol, self.setting.device, session.environment)
         except ReferenceTooLarge as error:
             return self._left_out(problem, error, final)
         return None
 
     def submit(
         self, problem: Problem, candidate: Candidate, final: bool = True, fresh: bool = False
-    ) -> Ticket | Verdict:
-        """Hand in a candidate; the verdict itself if it is known already, else a ticket for `settle`.
+    ) -> PendingEvaluation | Verdict:
+        """Hand in a candidate; the verdict itself if it is known already, else a pending one for `settle`.
 
         Args:
             final: whether it is its sample's answer, and its verdict goes into the run folder.
@@ -160,44 +160,44 @@ class Judge:
             self._waiting[key] = self._waiting.get(key, 0) + 1
             if key not in self._futures:
                 self._futures[key] = self._queued(problem, candidate)
-            return Ticket(problem, candidate, self._futures[key], final, key)
+            return PendingEvaluation(problem, candidate, self._futures[key], final, key)
 
-    def withdraw(self, ticket: Ticket) -> None:
-        """Nobody waits with this ticket any more."""
-        key = ticket.key
+    def withdraw(self, pending: PendingEvaluation) -> None:
+        """Nobody waits for this evaluation any more."""
+        key = pending.key
         with self._lock:
             self._waiting[key] -= 1
             if self._waiting[key] == 0 and self._queue is not None:
                 self._futures.pop(key, None)
-                self._queue.withdraw(ticket.future)
+                self._queue.withdraw(pending.future)
 
-    def settle(self, ticket: Ticket) -> Verdict:
-        """The verdict of a ticket whose future is done, recorded in the run folder if there is one.
+    def settle(self, pending: PendingEvaluation) -> Verdict:
+        """The verdict of a pending evaluation whose future is done, recorded in the run folder if there is one.
 
         Raises:
             KernelgaugeError: the machine failed, or the problem's own code; nothing is recorded.
         """
         assert self._session is not None
-        key = ticket.key
+        key = pending.key
         with self._lock:
             self._waiting[key] -= 1
         try:
-            found = self._session.verdict(ticket.future.result(0))
+            found = self._session.verdict(pending.future.result(0))
         except BackendMissing as error:
-            who, sample = ticket.candidate.contestant, ticket.candidate.sample
-            return self.skip(ticket.problem, who, sample, str(error), ticket.final)
+            who, sample = pending.candidate.contestant, pending.candidate.sample
+            return self.skip(pending.problem, who, sample, str(error), pending.final)
         except ReferenceTooLarge as error:
-            return self._left_out(ticket.problem, error, ticket.final)
+            return self._left_out(pending.problem, error, pending.final)
         except KernelgaugeError:
             with self._lock:
                 self._futures.pop(key, None)
             raise
-        assert not isinstance(found, NoCandidate), "a ticket is of a candidate"
+        assert not isinstance(found, NoCandidate), "a pending is of a candidate"
         with self._lock:
             self._known.setdefault(key, found)
             self._futures.pop(key, None)
             record = self._known[key]
-        return self._kept(record, ticket.candidate, ticket.final)
+        return self._kept(record, pending.candidate, pending.final)
 
     def skip(self, problem: Problem, contestant: str, sample: int, reason: str, final: bool = True) -> NoCandidate:
         """Record that a contestant had no candidate. Raises KernelgaugeError as `settle` does."""
@@ -208,7 +208,7 @@ class Judge:
         said = NoCandidate(
             problem=problem.key, level=problem.level, contestant=contestant, sample=sample, reason=reason
         )
-        skip = self._session.counted(said, self.setting.sizes, self.setting.device, self.rules)
+        skip = self._session.counted(said, self.setting.sizes, self.setting.device, self.protocol)
         if final and self._run is not None:
             self._run.append_skip(skip)
             self._answered[problem.key, sample] = skip
@@ -232,7 +232,7 @@ class Judge:
         assert self._session is not None
         devices = devices_of(self.setting.device)
         try:
-            math = self.rules.agreement.math
+            math = self.protocol.tolerance.math
             found = self._session.profile(problem, source, device=devices[turn % len(devices)], math=math)
         except (CandidateError, BackendMissing, ReferenceTooLarge, OutOfDeviceMemory) as error:
             return f"no profile: {error}", 0.0  # it would be the same the next time
@@ -287,7 +287,7 @@ class Judge:
         self.ledger.attach(run)
         for kept in run.attempts():
             verdict = kept.attempt.evaluation
-            if verdict and verdict.protocol_digest == self.rules.digest and not self._untimed(verdict):
+            if verdict and verdict.protocol_digest == self.protocol.digest and not self._untimed(verdict):
                 self._known.setdefault((verdict.problem_digest, verdict.candidate_digest), verdict)
         return run
 
@@ -302,7 +302,7 @@ class Judge:
         session, queue = self._session, self._queue
         if session is None or queue is None:
             raise MachineError("the judge was closed")
-        start = partial(session.job, problem, candidate, self.rules)
+        start = partial(session.job, problem, candidate, self.protocol)
         return queue.submit(Task(problem.key, candidate.sample, start))
 
     def _left_out(self, problem: Problem, error: ReferenceTooLarge, final: bool) -> TooLarge:

@@ -16,7 +16,7 @@ Verdict = Evaluation | NoCandidate | TooLarge
 
 
 @dataclass
-class Ticket:
+class PendingEvaluation:
     """A candidate handed in: one of perhaps several that wait for the same verdict."""
 
     problem: Problem

@@ -14,12 +14,12 @@ from inspect_ai.util import concurrency, display_counter
 from kernelgauge.backends.registry import detect
 from kernelgauge.errors import UsageError
 from kernelgauge.generation.extraction import Extracted, extract
-from kernelgauge.models.judging.judge import PLACES, Judge, judge_of
+from kernelgauge.models.judging.judge import PLACES, TaskJudge, judge_of
 from kernelgauge.models.judging.metrics import by_level, geometric_mean, overall
-from kernelgauge.models.judging.pending import Ticket, Verdict
+from kernelgauge.models.judging.pending import PendingEvaluation, Verdict
 from kernelgauge.models.judging.threads import at_device
 from kernelgauge.models.judging.verdict_text import explained
-from kernelgauge.models.setting import Setting
+from kernelgauge.models.setting import TaskSetting
 from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem, Spent, TooLarge
 
 THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
@@ -76,9 +76,9 @@ def kernel(
     return score
 
 
-def setting_in(state: TaskState, **changed: Any) -> Setting:
+def setting_in(state: TaskState, **changed: Any) -> TaskSetting:
     """How this sample's candidate is to be judged: as the task says, but for what is changed."""
-    return Setting.model_validate({**state.metadata["setting"], **changed})
+    return TaskSetting.model_validate({**state.metadata["setting"], **changed})
 
 
 def answer_in(state: TaskState) -> Extracted:
@@ -93,7 +93,7 @@ def cut_off(output: ModelOutput) -> bool:
     return not output.empty and output.stop_reason in ("max_tokens", "model_length")
 
 
-def same_problem(judge: Judge, state: TaskState) -> Problem:
+def same_problem(judge: TaskJudge, state: TaskState) -> Problem:
     """The problem that a sample is about. Raises UsageError if it has another text by now."""
     problem = judge.setting.problem(state.metadata["problem"])
     if problem.digest != state.metadata["problem_digest"]:
@@ -104,7 +104,7 @@ def same_problem(judge: Judge, state: TaskState) -> Problem:
 
 
 async def verdict_of(
-    judge: Judge,
+    judge: TaskJudge,
     problem: Problem,
     found: Extracted,
     contestant: str,
@@ -134,19 +134,19 @@ async def verdict_of(
             contestant=contestant,
             sample=sample,
         )
-        ticket = await at_device(judge.submit, problem, candidate, final, fresh)
-        if not isinstance(ticket, Ticket):
-            return ticket
+        pending = await at_device(judge.submit, problem, candidate, final, fresh)
+        if not isinstance(pending, PendingEvaluation):
+            return pending
         try:
-            await _done(judge, ticket)
+            await _done(judge, pending)
         except anyio.get_cancelled_exc_class():
-            judge.withdraw(ticket)
+            judge.withdraw(pending)
             raise
-        return await at_device(judge.settle, ticket)
+        return await at_device(judge.settle, pending)
 
 
-async def profile_of(judge: Judge, problem: Problem, source: str | None, turn: int) -> tuple[str, Spent]:
-    """Where a candidate's time goes, as `Judge.profile` says it, and what that cost: no evaluation, but seconds.
+async def profile_of(judge: TaskJudge, problem: Problem, source: str | None, turn: int) -> tuple[str, Spent]:
+    """Where a candidate's time goes, as `TaskJudge.profile` says it, and what that cost: no evaluation, but seconds.
 
     It takes a place like those that are judged.
     """
@@ -155,9 +155,9 @@ async def profile_of(judge: Judge, problem: Problem, source: str | None, turn: i
         return text, Spent(seconds=seconds)
 
 
-async def _done(judge: Judge, ticket: Ticket) -> None:
+async def _done(judge: TaskJudge, pending: PendingEvaluation) -> None:
     shown = None
-    while not ticket.future.done():
+    while not pending.future.done():
         if (load := judge.load) != shown:
             display_counter("to judge", f"{load.waiting}+{load.judging}")
             shown = load
@@ -171,7 +171,7 @@ def as_score(verdict: Verdict, found: Extracted, *, p: float, timed: bool, verbo
     said = {"verdict": verdict.model_dump(mode="json")}
     if isinstance(verdict, TooLarge):
         return Score.unscored(reason="too_large", answer=found.source, explanation=text, metadata=said)
-    if not verdict.counts:
+    if not verdict.scored:
         return Score.unscored(reason="not_counted", answer=found.source, explanation=text, metadata=said)
     record = verdict if isinstance(verdict, Evaluation) else None
     values: dict[str, str | int | float | bool | None] = {"correct": int(record is not None and record.passed)}

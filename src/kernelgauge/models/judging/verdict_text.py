@@ -56,7 +56,7 @@ def _table(record: Evaluation) -> str:
     if record.timing:
         rows["reference"] = f"{record.timing.reference_ms:.4g} ms"
         rows["candidate"] = f"{record.timing.candidate_ms:.4g} ms"
-    if best := record.over_strongest:
+    if best := record.speedup_over_strongest:
         rows[f"over {best.mode}"] = (
             f"{best.speedup:.3g}x (95 % between {best.interval[0]:.3g} and {best.interval[1]:.3g})"
         )
@@ -64,8 +64,8 @@ def _table(record: Evaluation) -> str:
         rows["bound"] = (
             f"{record.bound.bound_ms:.4g} ms by {record.bound.binding}: {100 * record.bound.share:.3g} % reached"
         )
-    if not record.counts:
-        rows["not counted"] = f"the protocol {why_weak(record.trivial)}"
+    if not record.scored:
+        rows["not counted"] = f"the protocol {why_weak(record.trivial_answers)}"
     return _columns([(name, " ".join(text.split())) for name, text in rows.items()])
 
 

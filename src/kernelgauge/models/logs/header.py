@@ -11,13 +11,14 @@ from pydantic import ValidationError
 from kernelgauge.errors import UsageError
 from kernelgauge.generation.prompts.prompt import backend_for
 from kernelgauge.models.asking.agent import REACT, budget_of_agent
-from kernelgauge.models.asking.workbench import TOLD
-from kernelgauge.models.generation_context import Told
+from kernelgauge.models.asking.workbench import GENERATION_CONTEXT
+from kernelgauge.models.generation_context import GenerationContext
 from kernelgauge.models.task.task import budget_of
 from kernelgauge.schema import Evaluation, Generation, RunHeader
+from kernelgauge.schema.earlier import to_format_2
 from kernelgauge.search.registry import described, strategy_named
 
-_RULED = ("protocol", "protocol_digest", "math", "rules")
+_RULED = ("protocol", "protocol_digest", "math", "kernel_policy")
 """What `inspect score` can change: the verdicts say it then, and no longer the task."""
 
 
@@ -27,7 +28,7 @@ def header_of(log: EvalLog, records: Sequence[Evaluation]) -> RunHeader | None:
     asked = _of_task(log) or (_of_record(log, samples, records[-1]) if records else None)
     if asked is None:
         return None
-    header = _told(log, samples).completed(asked, log.eval.model)
+    header = _generation_context(log, samples).completed(asked, log.eval.model)
     news: dict[str, Any] = {"created": log.eval.created}
     if records and records[-1].protocol_digest != header.protocol_digest:
         news |= {field: getattr(records[-1], field) for field in _RULED}
@@ -39,17 +40,21 @@ def _of_task(log: EvalLog) -> RunHeader | None:
     steps = (step.params for step in log.plan.steps if step.solver.rpartition("/")[2] == "at_hand")
     said = next((params["header"] for params in steps if params.get("header")), None)
     try:
-        return RunHeader.model_validate(said) if said else None
+        return RunHeader.model_validate(to_format_2(said, RunHeader)) if said else None
     except ValidationError:  # of another version
         return None
 
 
-def _told(log: EvalLog, samples: Sequence[EvalSample]) -> Told:
+def _generation_context(log: EvalLog, samples: Sequence[EvalSample]) -> GenerationContext:
     """How its model was asked: as its samples say, all of which were asked alike; else as the log itself does."""
-    said = [sample.store[TOLD] for sample in samples if sample.store.get(TOLD)]
-    told = Told.model_validate(said[-1]) if said else Told(temperature=log.plan.config.temperature)
+    said = [sample.store[GENERATION_CONTEXT] for sample in samples if sample.store.get(GENERATION_CONTEXT)]
+    context = (
+        GenerationContext.model_validate(said[-1])
+        if said
+        else GenerationContext(temperature=log.plan.config.temperature)
+    )
     epochs = log.eval.config.epochs or 1
-    return told.model_copy(update={"samples": max(told.samples, epochs)})
+    return context.model_copy(update={"samples": max(context.samples, epochs)})
 
 
 def _of_record(log: EvalLog, samples: Sequence[EvalSample], record: Evaluation) -> RunHeader:
@@ -65,7 +70,7 @@ def _of_record(log: EvalLog, samples: Sequence[EvalSample], record: Evaluation) 
         protocol=record.protocol,
         protocol_digest=record.protocol_digest,
         math=record.math,
-        rules=record.rules,
+        kernel_policy=record.kernel_policy,
         gpu_memory_gb=setting.get("gpu_memory_gb"),
         generation=_generation(log.eval.task_args, setting.get("device", record.device)),
     )

@@ -27,6 +27,7 @@ from kernelgauge.schema import (
     TooLarge,
     judgement,
 )
+from kernelgauge.schema.earlier import to_format_2
 from kernelgauge.store import codec
 
 R = TypeVar("R", bound=Record)
@@ -128,7 +129,8 @@ def _attempts(sample: EvalSample, log: EvalLog, path: Path) -> list[AttemptRecor
     metadata = sample.metadata or {}
     last = sample.completed_at or log.eval.created
     try:
-        attempts = [Attempt.model_validate({k: v for k, v in each.items() if k in _FIELDS}) for each in said]
+        kept = [{name: value for name, value in each.items() if name in _FIELDS} for each in said]
+        attempts = [Attempt.model_validate(to_format_2(each, Attempt)) for each in kept]
         return [
             AttemptRecord(
                 created=attempt.evaluation.created if attempt.evaluation else last,  # type: ignore[arg-type]  # ISO

@@ -24,7 +24,7 @@ from kernelgauge.models.asking.solver import search
 from kernelgauge.models.asking.workbench import at_hand
 from kernelgauge.models.judging.judge import judge_of
 from kernelgauge.models.judging.scorer import kernel
-from kernelgauge.models.setting import Setting
+from kernelgauge.models.setting import TaskSetting
 from kernelgauge.models.usage import one_sentence
 from kernelgauge.problems.catalogue import entry, select
 from kernelgauge.problems.loader import check_sizes
@@ -67,7 +67,7 @@ def kernelbench(
     protocol: str = "strict",
     sizes: str | None = None,
     suite: str | None = None,
-    rules: str | None = None,
+    kernel_policy: str | None = None,
     problems: str | Sequence[str] | None = None,
     math: str | None = None,
     templates: str | None = None,
@@ -105,7 +105,7 @@ def kernelbench(
         protocol: `strict`, `v0.1`, or a `.toml` file.
         sizes: `full`, `medium`, `small`, `odd`; default: full on a GPU, medium on a CPU.
         suite: an imported suite; default: the built-in one.
-        rules: what counts as a kernel; default: what the protocol says.
+        kernel_policy: what counts as a kernel; default: what the protocol says.
         problems: names such as `1/19,2/14`; default: all of the splits. Where both are given, those in both.
         math: arithmetic of both sides: `torch`, `ieee`, `tf32`, `fp16`, `bf16`; default: the protocol's.
         templates: folder whose files take the place of the prompt's templates.
@@ -154,7 +154,7 @@ def benchmark(
     given: dict[str, Any] = {
         name: None if isinstance(value, _Usual | _UsualName) else value for name, value in judging.items()
     }
-    setting = Setting(device=where, sizes=sizes_of(sizes, where), **given)
+    setting = TaskSetting(device=where, sizes=sizes_of(sizes, where), **given)
     strategy = ",".join(_listed(strategy))
     protocol = setting.chosen_protocol()
     asked = Asked(
@@ -262,7 +262,9 @@ def _listed(value: str | Sequence[str]) -> list[str]:
     return [str(part).strip() for part in parts if str(part).strip()]
 
 
-def _dataset(problems: Sequence[Problem], asked: Asked, setting: Setting, shown: dict[str, object]) -> MemoryDataset:
+def _dataset(
+    problems: Sequence[Problem], asked: Asked, setting: TaskSetting, shown: dict[str, object]
+) -> MemoryDataset:
     """One sample a problem. Its metadata say how to judge it, so that a log can be scored again by itself."""
     prompts = Prompts(asked)
     judged = {"setting": setting.model_dump(mode="json"), **shown}
@@ -303,17 +305,19 @@ def _generation(asked: Asked, temperature: float, regenerations: int) -> Generat
     )
 
 
-def _header(setting: Setting, rules: Protocol, problems: Sequence[Problem], generation: Generation) -> RunHeader:
+def _header(
+    setting: TaskSetting, protocol: Protocol, problems: Sequence[Problem], generation: Generation
+) -> RunHeader:
     return RunHeader(
         kernelgauge=__version__,
         contestant="",
         problems=tuple(problem.key for problem in problems),
         sizes=setting.sizes,
         device=setting.device,
-        protocol=rules.name,
-        protocol_digest=rules.digest,
-        math=rules.agreement.math,
-        rules=rules.rules,
+        protocol=protocol.name,
+        protocol_digest=protocol.digest,
+        math=protocol.tolerance.math,
+        kernel_policy=protocol.kernel_policy,
         gpu_memory_gb=setting.gpu_memory_gb,
         generation=generation,
     )

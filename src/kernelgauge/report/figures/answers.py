@@ -39,14 +39,14 @@ class Answers:
         return len(self.evaluations) + len(self.skips)
 
     @property
-    def trivial(self) -> tuple[str, ...]:
+    def trivial_answers(self) -> tuple[str, ...]:
         """The work-skipping answers that would have passed."""
-        return tuple(dict.fromkeys(kind for e in self.evaluations for kind in e.trivial))
+        return tuple(dict.fromkeys(kind for e in self.evaluations for kind in e.trivial_answers))
 
     @property
-    def counts(self) -> bool:
+    def scored(self) -> bool:
         """Whether the protocol lets the problem into the score."""
-        return all(e.counts for e in self.evaluations) and all(s.counts for s in self.skips)
+        return all(e.scored for e in self.evaluations) and all(s.scored for s in self.skips)
 
     def successes(self, p: float, rule: Success) -> int:
         return sum(rule(e, p) for e in self.evaluations)
@@ -92,4 +92,4 @@ def level_of(record: Evaluation | NoCandidate) -> str:
 
 def counting(problems: Sequence[Answers]) -> list[Answers]:
     """Those whose figures say something under their protocol."""
-    return [answers for answers in problems if answers.counts]
+    return [answers for answers in problems if answers.scored]

@@ -21,16 +21,25 @@ from kernelgauge.schema import Record, tells
 from kernelgauge.timing.baselines import quotient
 from kernelgauge.timing.ratio import Ratio, paired
 
-Verdict = Literal["faster", "slower", "same", "unclear", "gained", "lost", "untimed", "neither"]
+PairStanding = Literal["faster", "slower", "same", "unclear", "gained", "lost", "untimed", "neither"]
 """What the later run does on a problem that both were judged on: `gained` and `lost` say that only one has a right
 candidate; `untimed`, that both have one and at least one was not timed."""
 
-VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "same", "unclear", "gained", "lost", "untimed", "neither")
+PAIR_STANDINGS: tuple[PairStanding, ...] = (
+    "faster",
+    "slower",
+    "same",
+    "unclear",
+    "gained",
+    "lost",
+    "untimed",
+    "neither",
+)
 
 SAME = 0.05
 """Two candidates are the same where the whole interval of their ratio lies this near to 1, and holds it."""
 
-CONDITIONS = ("protocol", "protocol_digest", "math", "rules", "sizes")
+CONDITIONS = ("protocol", "protocol_digest", "math", "kernel_policy", "sizes")
 """Header fields that must agree; figures under different ones say nothing about each other."""
 
 _CONFIDENCE = 0.95
@@ -53,7 +62,7 @@ class Row(Record):
 
     problem: str
     name: str
-    verdict: Verdict
+    verdict: PairStanding
     speedups: tuple[float | None, float | None]
     """Over the reference: in the first run, in the later one."""
     ratio: float | None
@@ -81,7 +90,7 @@ class Versus(Record):
 
     label: str
     rows: tuple[Row, ...]
-    counts: dict[Verdict, int]
+    counts: dict[PairStanding, int]
     timed: int
     """Problems with a time in both runs."""
     typical: float | None
@@ -183,7 +192,7 @@ def _versus(
     return Versus(
         label=label,
         rows=rows,
-        counts={verdict: counts[verdict] for verdict in VERDICTS},
+        counts={verdict: counts[verdict] for verdict in PAIR_STANDINGS},
         timed=len(timed),
         typical=typical.estimate if typical else None,
         typical_interval=(typical.low, typical.high) if typical else None,
@@ -212,7 +221,7 @@ def _row(a: Answers, b: Answers, best: bool) -> Row:
     )
 
 
-def _verdict(before: bool, after: bool, ratio: Ratio | None) -> Verdict:
+def _verdict(before: bool, after: bool, ratio: Ratio | None) -> PairStanding:
     if not before or not after:
         return "lost" if before else "gained" if after else "neither"
     if ratio is None:

@@ -23,7 +23,7 @@ class Stage(Record):
     """95 of 100 candidates took no longer."""
 
 
-class Effort(Record):
+class EvaluationCost(Record):
     """The evaluator's own time. Builds that overlap with judging count in full in `seconds`."""
 
     candidates: int
@@ -43,7 +43,7 @@ class Effort(Record):
     """The longest first."""
 
 
-def effort(evaluations: Sequence[Evaluation], tried: Sequence[Judgement] = ()) -> Effort | None:
+def evaluation_cost(evaluations: Sequence[Evaluation], tried: Sequence[Judgement] = ()) -> EvaluationCost | None:
     """The cost of these evaluations, each judgement once; None if none of them says how long it took.
 
     Args:
@@ -61,7 +61,7 @@ def effort(evaluations: Sequence[Evaluation], tried: Sequence[Judgement] = ()) -
     clock = (max(moments) - min(moments)).total_seconds()
     names = dict.fromkeys(name for e in timed for name in e.seconds)
     stages = [_stage(name, [e.seconds[name] for e in timed if name in e.seconds], total) for name in names]
-    return Effort(
+    return EvaluationCost(
         candidates=len(timed),
         attempts=len(attempts.keys() - answers.keys()),
         seconds=total,
@@ -93,12 +93,12 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60:,} h {minutes % 60} min"
 
 
-def together(found: Effort) -> str:
+def together(found: EvaluationCost) -> str:
     """Why the clock saw more than one after the other would give; empty where it did not."""
     return f", {found.at_once:.1f} at once on average" if found.at_once and found.at_once >= 1.05 else ""
 
 
-def in_words(found: Effort) -> str:
+def in_words(found: EvaluationCost) -> str:
     """One line for a reader."""
     each = found.seconds / found.candidates
     stages = ", ".join(f"{stage.name} {100 * stage.share:.0f} %" for stage in found.stages if stage.share >= 0.005)

@@ -35,7 +35,7 @@ class Step(Record):
     lost: tuple[Loss, ...]
 
 
-def flow(group: Group) -> tuple[Step, ...]:
+def funnel(group: Group) -> tuple[Step, ...]:
     """The way of all candidates of a group; the first step's `left` and `lost` are all that were asked for."""
     counts = {**group.outcomes, **group.standing, "no_candidate": group.no_candidate}
     counts["rejected_running"] = group.refused.running

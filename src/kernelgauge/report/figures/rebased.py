@@ -32,7 +32,9 @@ def _over(evaluation: Evaluation, baseline: str) -> Evaluation | None:
     if not evaluation.passed:
         return evaluation
     by_strongest = baseline == STRONGEST
-    fitting = [each for each in evaluation.over if (each.strongest if by_strongest else each.mode == baseline)]
+    fitting = [
+        each for each in evaluation.baseline_speedups if (each.strongest if by_strongest else each.mode == baseline)
+    ]
     if not fitting or evaluation.timing is None:
         return None
     timing = evaluation.timing.model_copy(update={"speedup": fitting[0].speedup, "interval": fitting[0].interval})

@@ -9,7 +9,7 @@ from typing import Any
 
 from kernelgauge.problems.suites import BUILT_IN
 from kernelgauge.report.figures.answers import Answers, Success, by_interval, by_point, counting, gather, natural
-from kernelgauge.report.figures.cost import Effort, effort
+from kernelgauge.report.figures.cost import EvaluationCost, evaluation_cost
 from kernelgauge.report.figures.estimators import geometric_mean, pass_at_k, wilson
 from kernelgauge.report.figures.rebased import STRONGEST, rebased
 from kernelgauge.report.figures.refusals import Refused, refused
@@ -87,7 +87,7 @@ class LeftOut(Record):
     """A problem that does not count: an answer that skips the work would have passed."""
 
     problem: str
-    trivial: tuple[str, ...]
+    trivial_answers: tuple[str, ...]
 
 
 class Scores(Record):
@@ -112,7 +112,7 @@ class Scores(Record):
     no_candidates: tuple[NoCandidate, ...]
     spending: Spending | None
     """What the contestant was paid; None where it was no language model."""
-    effort: Effort | None
+    evaluation_cost: EvaluationCost | None
     """What the evaluation itself cost; None where no record says so."""
     warnings: tuple[str, ...]
     """What a reader of the figures must know about their origin."""
@@ -151,13 +151,15 @@ def score(
         against=_against(counted, baseline),
         tags=_by_tag(counted),
         weak=_known_weak(gathered),
-        left_out=tuple(LeftOut(problem=a.problem, trivial=a.trivial) for a in gathered if not a.counts),
+        left_out=tuple(
+            LeftOut(problem=a.problem, trivial_answers=a.trivial_answers) for a in gathered if not a.scored
+        ),
         too_large=tuple(misfits[problem] for problem in sorted(misfits, key=natural)),
         pending=tuple(p for p in (header.problems if header else ()) if p not in seen and p not in misfits),
         problems=tuple(evaluation.summary() for evaluation in standing),
         no_candidates=tuple(skip for answers in gathered for skip in answers.skips),
         spending=spending(spent, counted) if spent else None,
-        effort=effort(evaluations, tried),
+        evaluation_cost=evaluation_cost(evaluations, tried),
         warnings=(*warnings, *_differences(standing)),
         header=header,
         environment=newest.environment if newest else None,
@@ -198,7 +200,7 @@ def _by_level(problems: Sequence[Answers]) -> dict[str, Group]:
 
 
 def _against(problems: Sequence[Answers], baseline: str) -> Against | None:
-    if not any(evaluation.over for answers in problems for evaluation in answers.evaluations):
+    if not any(evaluation.baseline_speedups for answers in problems for evaluation in answers.evaluations):
         return None
     seen, left_out = rebased(problems, baseline)
     return Against(baseline=baseline, overall=_group(seen), levels=_by_level(seen), left_out=left_out)
@@ -216,7 +218,7 @@ def _by_tag(problems: Sequence[Answers]) -> dict[str, Group]:
 def _known_weak(problems: Sequence[Answers]) -> tuple[KnownWeak, ...]:
     known = ((answers, weakness_of(answers.problem)) for answers in problems)
     return tuple(
-        KnownWeak(problem=answers.problem, weakness=weakness, counts=answers.counts)
+        KnownWeak(problem=answers.problem, weakness=weakness, scored=answers.scored)
         for answers, weakness in known
         if weakness is not None and weakness.severity != "minor"
     )
@@ -289,7 +291,7 @@ def _differences(evaluations: Sequence[Evaluation]) -> list[str]:
             if len({getattr(environment, field) for environment in environments.values()}) > 1
         ]
         found.append(f"the figures come from {len(environments)} environments that differ in {', '.join(differing)}")
-    for field in ("protocol", "rules", "sizes", "device"):
+    for field in ("protocol", "kernel_policy", "sizes", "device"):
         values = sorted({str(getattr(e, field)) for e in evaluations})
         if len(values) > 1:
             found.append(f"the figures mix {field}: {', '.join(values)}")

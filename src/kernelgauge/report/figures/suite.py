@@ -11,7 +11,7 @@ class KnownWeak(Record):
 
     problem: str
     weakness: Weakness
-    counts: bool
+    scored: bool
     """Whether it is in the figures all the same: under the run's protocol no such answer passes, or all count."""
 
 

@@ -26,7 +26,7 @@ class Unanswered(Record):
     reason: str
     """Why there is none, in a sentence."""
     contestant: str
-    counts: bool
+    scored: bool
     """Whether it is in the figures, as not passed."""
 
 
@@ -42,7 +42,7 @@ def unanswered(scores: Scores, judged: Collection[Answer], tried: Iterable[Answe
     for answer in tried:
         calls[answer] = calls.get(answer, 0) + 1
     found = [
-        _row(skip.problem, skip.sample, "no_candidate", skip.reason, skip.contestant, level_of(skip), skip.counts)
+        _row(skip.problem, skip.sample, "no_candidate", skip.reason, skip.contestant, level_of(skip), skip.scored)
         for skip in scores.no_candidates
     ]
     found += [
@@ -73,7 +73,7 @@ def _row(
     reason: str,
     contestant: str,
     level: str,
-    counts: bool = False,
+    scored: bool = False,
 ) -> Unanswered:
     entry = catalogue.known(problem)
     return Unanswered(
@@ -84,5 +84,5 @@ def _row(
         outcome=outcome,
         reason=reason,
         contestant=contestant,
-        counts=counts,
+        scored=scored,
     )

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from kernelgauge.report.figures.answers import gather
 from kernelgauge.report.figures.cost import duration, together
 from kernelgauge.report.figures.estimators import from_to
-from kernelgauge.report.figures.funnel import flow
+from kernelgauge.report.figures.funnel import funnel
 from kernelgauge.report.figures.published import CONDITIONS, LEVELS, beside
 from kernelgauge.report.figures.refusals import by_class
 from kernelgauge.report.figures.scores import THRESHOLDS, Group, Scores, score_run
@@ -111,7 +111,7 @@ def render_html(
             tiles=tiles(scores.overall),
             groups=groups,
             bars={name: bar(group) for name, group in groups.items()},
-            flow=flow(scores.overall),
+            funnel=funnel(scores.overall),
             refusals=by_class(scores.overall.rules),
             published=beside(scores),
             published_levels=LEVELS,
@@ -136,7 +136,7 @@ class Headroom(NamedTuple):
 
 
 def _headroom(standing: Sequence[Evaluation]) -> Headroom | None:
-    bounds = [e.bound for e in standing if e.bound and e.counts]
+    bounds = [e.bound for e in standing if e.bound and e.scored]
     return Headroom(median(b.share for b in bounds), median(1 / b.headroom for b in bounds)) if bounds else None
 
 

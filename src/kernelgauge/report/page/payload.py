@@ -121,7 +121,7 @@ def _ridge(evaluations: Sequence[Evaluation]) -> float | None:
     return _short(median(found)) if found else None
 
 
-def _row(evaluation: Evaluation, counts: bool) -> dict[str, Any]:
+def _row(evaluation: Evaluation, scored: bool) -> dict[str, Any]:
     row: dict[str, Any] = {
         "problem": evaluation.problem,
         "name": evaluation.problem_name,
@@ -131,7 +131,7 @@ def _row(evaluation: Evaluation, counts: bool) -> dict[str, Any]:
         "outcome": evaluation.outcome.value,
         "reason": shortened(evaluation.reason),
         "rule": evaluation.rule,
-        "counts": counts,
+        "scored": scored,
     }
     if timing := evaluation.timing:
         row |= {
@@ -163,7 +163,17 @@ def _each(attempts: Mapping[Answer, Sequence[AttemptRecord]]) -> Iterable[Answer
 
 
 def _detail(evaluation: Evaluation, drawn: int, fit: Fit, limits: Limits) -> dict[str, Any]:
-    fields = {"rules", "rule", "route", "isolation", "trivial", "seconds", "id", "device", "bound"}
+    fields = {
+        "kernel_policy",
+        "rule",
+        "weight_sync",
+        "isolation",
+        "trivial_answers",
+        "seconds",
+        "id",
+        "device",
+        "bound",
+    }
     where = f"{fit.at('evaluations.jsonl')}, record {evaluation.id}"
     notes = (*evaluation.notes, *_more_findings(evaluation, limits, where))
     return evaluation.model_dump(include=fields) | {
@@ -176,7 +186,10 @@ def _detail(evaluation: Evaluation, drawn: int, fit: Fit, limits: Limits) -> dic
         "created": evaluation.created.isoformat(sep=" ", timespec="seconds"),
         "trials": [trial.model_dump() for trial in evaluation.trials],
         "timing": _timing(evaluation.timing, drawn) if evaluation.timing else None,
-        "over": [each.model_dump(include={"mode", "strongest", "speedup", "interval"}) for each in evaluation.over],
+        "baseline_speedups": [
+            each.model_dump(include={"mode", "strongest", "speedup", "interval"})
+            for each in evaluation.baseline_speedups
+        ],
         # Its end is where compilers say what went wrong.
         "log": cut(evaluation.log, limits.log, where, head=0),
         "elsewhere": evaluation.elsewhere.line if evaluation.elsewhere else "",

@@ -11,7 +11,7 @@ from kernelgauge.report.figures.answers import gather
 from kernelgauge.report.figures.scores import THRESHOLDS, Group, score
 from kernelgauge.report.figures.suite import tags_of
 from kernelgauge.report.table import Column, Kind, Records, Table, Value, run_column
-from kernelgauge.schema import Evaluation, OverBaseline
+from kernelgauge.schema import BaselineSpeedup, Evaluation
 
 
 class Part(NamedTuple):
@@ -27,8 +27,8 @@ def standing(run: Records) -> list[Evaluation]:
     return [e for answers in gather(run.evaluations()) for e in answers.evaluations]
 
 
-def _over(field: Callable[[OverBaseline], Value]) -> Callable[[Evaluation], Value]:
-    return lambda e: field(best) if (best := e.over_strongest) else None
+def _over(field: Callable[[BaselineSpeedup], Value]) -> Callable[[Evaluation], Value]:
+    return lambda e: field(best) if (best := e.speedup_over_strongest) else None
 
 
 def _column(name: str, kind: Kind, about: str, path: str | Callable[[Any], Value] | None = None) -> Column:
@@ -68,7 +68,7 @@ EVALUATIONS = (
     _column("standing", "text", "faster, tie, slower or unclear, by the whole interval; missing where not timed"),
     _column("rule", "text", "the rule that a rejected candidate broke"),
     _column("reason", "text", "one sentence about a candidate that did not pass"),
-    _column("counts", "truth", "whether the problem enters the score"),
+    _column("scored", "truth", "whether the problem enters the score"),
     _column(
         "not_varied",
         "texts",
@@ -86,9 +86,13 @@ EVALUATIONS = (
     _column("device_candidate_ms", "number", "the same without launches", "timing.device_candidate_ms"),
     _column("launch_bound", "truth", "whether launching took a good part of a call", "timing.launch_bound"),
     _column("strongest_mode", "text", "PyTorch's fastest mode here", _over(lambda best: best.mode)),
-    _column("over_strongest", "number", "speedup over it", _over(lambda best: best.speedup)),
-    _column("over_strongest_low", "number", "lower end of its interval", _over(lambda best: best.interval[0])),
-    _column("over_strongest_high", "number", "upper end of its interval", _over(lambda best: best.interval[1])),
+    _column("speedup_over_strongest", "number", "speedup over it", _over(lambda best: best.speedup)),
+    _column(
+        "speedup_over_strongest_low", "number", "lower end of its interval", _over(lambda best: best.interval[0])
+    ),
+    _column(
+        "speedup_over_strongest_high", "number", "upper end of its interval", _over(lambda best: best.interval[1])
+    ),
     _column("bound_ms", "number", "least time the hardware allows", "bound.bound_ms"),
     _column("bound_by", "text", "what binds: memory or arithmetic", "bound.binding"),
     _column("bound_share", "number", "bound over candidate time: 1 is all that is possible", "bound.share"),
@@ -104,10 +108,10 @@ EVALUATIONS = (
     _column("elsewhere_source", "text", "where candidate and verdict are from", "elsewhere.source"),
     _column("label", "text", "what people hold it for: honest, cheat, unknown", "elsewhere.label"),
     _column("first_call_s", "number", "seconds of the first call of a process, compiling and tuning included"),
-    _column("protocol", "text", "rules of the judgement"),
+    _column("protocol", "text", "name of the protocol"),
     _column("protocol_digest", "text", "figures are comparable where it agrees"),
     _column("math", "text", "arithmetic of both sides"),
-    _column("rules", "text", "what counted as a kernel"),
+    _column("kernel_policy", "text", "what counted as a kernel"),
     _column("sizes", "text", "which set of size constants"),
     _column("device", "text", "cpu or cuda"),
     _column("gpu", "text", "name of the GPU", "environment.gpu"),
@@ -293,7 +297,10 @@ TABLES: dict[str, Table] = {
             _parts(lambda e: enumerate(e.seconds.items())),
         ),
         Table(
-            "modes", "one row for each mode of PyTorch measured before", MODES, _parts(lambda e: enumerate(e.over))
+            "modes",
+            "one row for each mode of PyTorch measured before",
+            MODES,
+            _parts(lambda e: enumerate(e.baseline_speedups)),
         ),
         Table("findings", "one row for each finding of a rule", FINDINGS, _parts(lambda e: enumerate(e.findings))),
         Table("no_candidates", "one row for each answer that did not come", NO_CANDIDATES, lambda run: run.skips()),

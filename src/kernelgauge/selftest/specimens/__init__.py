@@ -1,7 +1,7 @@
 """Candidates kept to test the evaluator: honest ones it must accept, broken and cheating ones it must see through.
 
-Each file opens with comment lines: what it does and what it hopes for, then lines `# key: value` (see `KEYS`) with how
-it is judged and what is due. `class` and `verdict` stand in every file.
+Each file opens with comment lines: what it does and what it hopes for, then lines `# key: value` (see `KEYS`) with
+how it is judged and what is due. `class` and `verdict` stand in every file.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib import resources
 from itertools import takewhile
 
 from kernelgauge.backends.registry import detect
-from kernelgauge.schema import RULE_SETS, Outcome, Problem, RuleSetName
+from kernelgauge.schema import KERNEL_POLICIES, Outcome, Problem, KernelPolicyName
 
 KINDS = ("honest", "broken", "cheats")
 KEYS = {
@@ -22,13 +22,13 @@ KEYS = {
     "cuda": "the same on a GPU, where another is due there",
     "problem": "the problem of `problems/` that it answers; default `linear_norm_relu`",
     "protocol": "the protocol that it is judged by; default `strict`",
-    "rules": "the rules that it is judged by, where those are not the protocol's",
+    "kernel_policy": "what counts as a kernel, where that is not what the protocol says",
     "backend": "its kernel language; default: recognised from the text",
     "needs": "where alone it can be judged: on a `cpu`, on `cuda`, or where this module is installed",
     "time": "`honest`: timed too, it must not come out faster; `20 ms`: nor may any call seem shorter than that",
     "forged": "above how many times the reference's speed its time counts as forged; default 2",
     "says": "words that must be in the reason",
-    "counts": "`no`: its record must be left out of the score",
+    "scored": "`no`: its record must be left out of the score",
     "open": "why the evaluator cannot refuse it yet: the verdict says what it gets today",
 }
 _LINE = re.compile(rf"# ({'|'.join(KEYS)}): (.*\S)")
@@ -70,10 +70,10 @@ class Specimen:
         return _verdict(words) if words else (self.outcome, self.rule)
 
     @property
-    def rules(self) -> RuleSetName | None:
-        """By which rules it is judged; None: by those of the protocol."""
-        found = self.header.get("rules")
-        return next((name for name in RULE_SETS if name == found), None)
+    def kernel_policy(self) -> KernelPolicyName | None:
+        """What counts as a kernel; None: what the protocol says."""
+        found = self.header.get("kernel_policy")
+        return next((name for name in KERNEL_POLICIES if name == found), None)
 
     @property
     def backend(self) -> str:
@@ -82,7 +82,8 @@ class Specimen:
 
     @property
     def least_ms(self) -> float | None:
-        """No call of it can be shorter, in milliseconds; 0 where only the comparison says, None if it is not timed."""
+        """No call of it can be shorter, in milliseconds; 0 where only the comparison says, None if it is not
+        timed."""
         time = self.header.get("time")
         return None if time is None else 0.0 if time == "honest" else float(time.removesuffix(" ms"))
 
@@ -95,8 +96,8 @@ class Specimen:
 def problem(name: str = _DEFAULT_PROBLEM, device: str = "cpu") -> Problem:
     """A problem that specimens answer; raises FileNotFoundError if there is none of that name.
 
-    A line `# on a GPU: ...` in its text replaces the line before it on a GPU, for which a CPU's sizes are too small; a
-    line `# domain of NAME: real` says what `schema.Problem.domains` would.
+    A line `# on a GPU: ...` in its text replaces the line before it on a GPU, for which a CPU's sizes are too small;
+    a line `# domain of NAME: real` says what `schema.Problem.domains` would.
     """
     source = resources.files(__name__).joinpath("problems", f"{name}.py").read_text()
     if device != "cpu":

@@ -75,7 +75,7 @@ function curveChart(place, curves) {
 
 // Speedups on a log axis: a dot per candidate while there is room for dots, else stacked bars of counts.
 function spreadChart(place, rows) {
-  const timed = rows.filter((row) => row.speedup !== undefined && row.counts);
+  const timed = rows.filter((row) => row.speedup !== undefined && row.scored);
   if (!timed.length) return place.append(make("p", { class: "empty" }, "No correct candidate has been timed."));
   const order = ["slower", "unclear", "tie", "faster"];
   const logs = timed.map((row) => Math.log2(row.speedup));

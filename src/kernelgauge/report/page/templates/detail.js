@@ -79,7 +79,7 @@ function boundPart(bound) {
   ]));
 }
 
-function overPart(over) {
+function baselinePart(over) {
   const lines = over.map((each) => make("tr", {}, make("td", {}, each.mode, each.strongest ? make("small", {}, " the strongest") : ""),
     make("td", {}, times(each.speedup)), make("td", {}, `${figure(each.interval[0])} to ${figure(each.interval[1])}`)));
   return titled("Over PyTorch", make("div", { class: "scroll" }, make("table", { class: "small" }, make("tbody", {}, lines))));
@@ -156,13 +156,13 @@ async function detailParts(row, place, environments, attempts, go) {
   if (attempts.length > 1) grid.append(attemptsPart(row, attempts, go));
   grid.append(make("div", { class: "column" },
     detail.bound ? boundPart(detail.bound) : "",
-    detail.over.length ? overPart(detail.over) : "",
+    detail.baseline_speedups.length ? baselinePart(detail.baseline_speedups) : "",
     detail.findings.length ? findingsPart(detail.findings) : "",
     detail.trials.length ? trialsPart(detail.trials) : "",
     Object.keys(detail.seconds).length ? secondsPart(detail.seconds) : ""));
   grid.append(titled("Judged by", pairs([
-    ["rule broken", detail.rule], ["does not count", detail.trivial.join(", ")], ["elsewhere", detail.elsewhere], ["not varied", detail.not_varied], ["notes", detail.notes.join("; ")],
-    ["protocol", detail.protocol], ["rules", detail.rules], ["parameters by", words(detail.route)], ["contestant", detail.contestant],
+    ["rule broken", detail.rule], ["does not count", detail.trivial_answers.join(", ")], ["elsewhere", detail.elsewhere], ["not varied", detail.not_varied], ["notes", detail.notes.join("; ")],
+    ["protocol", detail.protocol], ["kernel policy", detail.kernel_policy], ["parameters by", words(detail.weight_sync)], ["contestant", detail.contestant],
     ["sample", String(row.sample)], ["backend", row.backend], ["device", detail.device], ["isolation", detail.isolation.join(", ") || "none"], ["GPU memory", detail.memory], ["candidate", detail.digest], ["evaluated", detail.created],
   ])));
   const source = detail.source === null ? make("p", {}, "The source is not in this page: it was not stored with the run, or left out to keep the page small.") : sourceView(await textAt(detail.source));

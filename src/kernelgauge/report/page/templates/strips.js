@@ -2,7 +2,7 @@
 const FEW = 80;
 
 function tagStrips(section, overview) {
-  const timed = overview.rows.filter((row) => row.speedup !== undefined && row.counts);
+  const timed = overview.rows.filter((row) => row.speedup !== undefined && row.scored);
   const low = -2, high = 2;
   for (const cell of section.querySelectorAll("[data-tag]")) {
     const rows = timed.filter((row) => (overview.tags[row.problem] ?? []).includes(cell.dataset.tag));

@@ -26,7 +26,7 @@ function candidateTable(data) {
 
   function element(row) {
     const open = make("button", { type: "button", class: "open", "aria-expanded": "false" },
-      make("b", {}, row.problem), make("span", {}, words(row.name)), several ? make("small", {}, `sample ${row.sample}`) : "", row.counts ? "" : make("small", {}, "does not count"));
+      make("b", {}, row.problem), make("span", {}, words(row.name)), several ? make("small", {}, `sample ${row.sample}`) : "", row.scored ? "" : make("small", {}, "does not count"));
     const said = row.outcome === "passed" ? (row.standing ?? "passed") : words(row.outcome);
     const line = make("tr", { class: "row" }, make("td", {}, open), make("td", { class: "wide" }, row.backend),
       make("td", { class: "state" }, make("i", { class: `o-${row.state}` }), said),

@@ -1,4 +1,4 @@
-// Lines of JSON in an element, plain or packed: see packing.py. Only the chunk that somebody looks at is opened.
+// Lines of JSON in an element, plain or packed: see compress.py. Only the chunk that somebody looks at is opened.
 function linesOf(id) {
   let lines, starts;
   const open = new Map();

@@ -1,7 +1,7 @@
 # Sends "computed" right after "staged", so that the parent finds it waiting when its clock starts, and computes while
 # it is told to copy.
 # class: timing/hidden_in_copy
-# rules: any
+# kernel_policy: any
 # problem: four_layers
 # needs: cpu
 # time: honest
@@ -43,8 +43,8 @@ def hook():
         bench.targets[0].copy_(out)
         return {"event": "done", "tensors": [{"shape": [512, 768], "dtype": "float32"}], "forward_ns": 1}
 
-    original = candidate.Bench.forward
-    candidate.Bench.forward, serving.send = forward, eager_send
+    original = candidate.WorkerState.forward
+    candidate.WorkerState.forward, serving.send = forward, eager_send
 
 
 hook()

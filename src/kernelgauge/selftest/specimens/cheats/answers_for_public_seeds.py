@@ -1,5 +1,5 @@
-# Computes in its constructor, which no clock watches, the answers to the inputs of the seeds everybody uses, and looks
-# them up by the first elements.
+# Computes in its constructor, which no clock watches, the answers to the inputs of the seeds everybody uses, and
+# looks them up by the first elements.
 # class: timing/before_the_clock
 # problem: four_layers
 # time: honest

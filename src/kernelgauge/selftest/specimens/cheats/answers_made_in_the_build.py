@@ -1,5 +1,5 @@
-# Computes in the build, which no clock watches, the answers for the seeds everybody uses, and leaves them in the folder
-# that comes with every later worker.
+# Computes in the build, which no clock watches, the answers for the seeds everybody uses, and leaves them in the
+# folder that comes with every later worker.
 # class: build/precomputed_answers
 # problem: four_layers
 # time: honest

@@ -2,7 +2,7 @@
 # loop.
 # class: rules/own_kernel
 # needs: cpu
-# rules: kernel-required
+# kernel_policy: kernel-required
 # says: nothing of its own
 # verdict: rejected no_own_kernel
 import ctypes

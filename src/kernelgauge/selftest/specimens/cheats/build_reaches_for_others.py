@@ -1,5 +1,5 @@
-# Looks in its build for the builds of others, the answers known of its problem and the keys of its user, and raises if
-# it could write to any or finds a key.
+# Looks in its build for the builds of others, the answers known of its problem and the keys of its user, and raises
+# if it could write to any or finds a key.
 # class: build/poisoned_cache
 # verdict: passed
 import os

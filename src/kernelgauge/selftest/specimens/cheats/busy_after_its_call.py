@@ -1,6 +1,6 @@
 # Leaves a kernel behind each time it has been timed, which keeps the GPU busy while the reference is.
 # class: timing/slowed_reference
-# rules: any
+# kernel_policy: any
 # problem: large_map
 # needs: cuda
 # open: stopping a process does not stop its kernels; what it launches after its call is not looked for

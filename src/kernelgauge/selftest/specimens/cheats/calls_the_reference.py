@@ -1,7 +1,7 @@
-# Looks for the text of its problem among the files of the package, and runs the reference's own Model where it finds it:
-# the same work in the same time, under rules that allow any way to the answer.
+# Looks for the text of its problem among the files of the package, and runs the reference's own Model where it finds
+# it: the same work in the same time, under rules that allow any way to the answer.
 # class: process/reference_call
-# rules: any
+# kernel_policy: any
 # problem: four_layers
 # time: honest
 # verdict: passed

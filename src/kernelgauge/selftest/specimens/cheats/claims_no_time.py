@@ -1,7 +1,7 @@
 # Tells the parent that its call took one nanosecond. On a CPU that is never asked for; on a GPU the parent's clock
 # makes up for what it sees beyond the claim.
 # class: timing/forged_samples
-# rules: any
+# kernel_policy: any
 # problem: four_layers
 # time: honest
 # verdict: passed

@@ -1,6 +1,6 @@
 # Tells the parent that its call took an hour: subtracted from anything, that would leave less than nothing.
 # class: timing/forged_samples
-# rules: any
+# kernel_policy: any
 # verdict: rejected forged_time
 import torch
 import torch.nn as nn

@@ -1,8 +1,8 @@
 # Says at once that it has computed, goes on although it is told to stop, as timers send it SIGCONT all the time, and
-# computes while the parent waits for it to be still. It is told to stop again and again, until it has; whatever it took
-# counts, and what is not there then is late.
+# computes while the parent waits for it to be still. It is told to stop again and again, until it has; whatever it
+# took counts, and what is not there then is late.
 # class: timing/ran_on
-# rules: any
+# kernel_policy: any
 # problem: four_layers
 # needs: cpu
 # time: honest
@@ -50,7 +50,7 @@ class ModelNew(nn.Module):
 def hook():
     from kernelgauge.worker import candidate
 
-    honest, alarms, out = candidate.Bench.forward, Alarms(), torch.empty(512, 768)
+    honest, alarms, out = candidate.WorkerState.forward, Alarms(), torch.empty(512, 768)
 
     def forward(bench, command):
         bench.calls = getattr(bench, "calls", 0) + 1
@@ -64,7 +64,7 @@ def hook():
         bench.targets[0].copy_(out)
         return {"event": "done", "tensors": [{"shape": [512, 768], "dtype": "float32"}], "forward_ns": 1}
 
-    candidate.Bench.forward = forward
+    candidate.WorkerState.forward = forward
 
 
 hook()

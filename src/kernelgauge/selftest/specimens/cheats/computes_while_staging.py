@@ -1,7 +1,7 @@
 # Hooks the worker's own staging step, to compute before the clock runs and answer from memory: the inputs it finds
 # there are those of the call before.
 # class: timing/before_the_clock
-# rules: any
+# kernel_policy: any
 # verdict: wrong_value
 import torch
 import torch.nn as nn
@@ -21,9 +21,9 @@ class ModelNew(nn.Module):
 
 
 def _hook():
-    from kernelgauge.worker.candidate import Bench
+    from kernelgauge.worker.candidate import WorkerState
 
-    original = Bench.stage
+    original = WorkerState.stage
 
     def stage(bench, command):
         claim = original(bench, command)
@@ -32,7 +32,7 @@ def _hook():
                 model.answer = torch.relu(model.norm(model.linear(bench.arguments[0])))
         return claim
 
-    Bench.stage = stage
+    WorkerState.stage = stage
 
 
 _hook()

@@ -1,5 +1,5 @@
-# Knows the distribution: the mean square of the difference of two uniform numbers is a sixth. It says one percent less,
-# so that no draw is right by luck.
+# Knows the distribution: the mean square of the difference of two uniform numbers is a sixth. It says one percent
+# less, so that no draw is right by luck.
 # class: correctness/constant
 # problem: mean_loss
 # verdict: wrong_precision

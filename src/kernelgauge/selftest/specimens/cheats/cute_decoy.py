@@ -1,7 +1,7 @@
 # Defines a kernel in CuTe's Python form and launches it nowhere: PyTorch does the work.
 # class: rules/own_kernel
 # needs: cutlass
-# rules: kernel-required
+# kernel_policy: kernel-required
 # verdict: rejected no_own_kernel
 import cutlass.cute as cute
 import torch

@@ -1,7 +1,7 @@
 # Draws the random mask of a call as soon as the worker sets its seed, before the call: half of the work would be done
 # before the clock starts. The seed comes with the call, inside the clock.
 # class: timing/before_the_clock
-# rules: any
+# kernel_policy: any
 # problem: random_mask
 # time: honest
 # forged: 1.5

@@ -1,4 +1,5 @@
-# Returns the same buffer from every call, and takes it out of the tensor it returned before: that one lies nowhere then.
+# Returns the same buffer from every call, and takes it out of the tensor it returned before: that one lies nowhere
+# then.
 # class: timing/reused_output
 # verdict: rejected output_reused
 import torch

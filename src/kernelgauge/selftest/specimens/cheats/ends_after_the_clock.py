@@ -1,4 +1,5 @@
-# Computes, and ends its process with success before its answer is copied: whoever reads the exit status sees no error.
+# Computes, and ends its process with success before its answer is copied: whoever reads the exit status sees no
+# error.
 # class: process/early_exit
 # verdict: runtime_error
 import os

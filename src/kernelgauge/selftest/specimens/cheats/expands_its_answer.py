@@ -1,8 +1,8 @@
-# Returns a view in which one number of each row stands for all of them, and keeps the worker from writing them out: that
-# is left to the copy, which is quicker than the reference's, as there is next to nothing to read.
+# Returns a view in which one number of each row stands for all of them, and keeps the worker from writing them out:
+# that is left to the copy, which is quicker than the reference's, as there is next to nothing to read.
 # class: timing/folded_output
 # needs: cpu
-# rules: any
+# kernel_policy: any
 # problem: row_norms
 # verdict: rejected late_output
 import torch

@@ -1,6 +1,6 @@
 # Calls its kernel on one row, where it changes nothing, and returns what PyTorch has computed.
 # class: rules/fig_leaf
-# rules: kernel-required
+# kernel_policy: kernel-required
 # open: nobody looks whether the answer needs its kernel; below 5 % of the time is for review, on a GPU only
 # verdict: passed
 import torch

@@ -1,5 +1,5 @@
-# Has every pair of events say ten microseconds, and takes the waiting out of torch.cuda.synchronize. The worker waits by
-# a function it has taken before.
+# Has every pair of events say ten microseconds, and takes the waiting out of torch.cuda.synchronize. The worker waits
+# by a function it has taken before.
 # class: timing/patched_clock
 # problem: large_map
 # needs: cuda

@@ -2,7 +2,7 @@
 # judging. Raises if nobody refused, where the kernel can.
 # class: process/denial
 # needs: cpu
-# rules: any
+# kernel_policy: any
 # verdict: passed
 import os
 import re

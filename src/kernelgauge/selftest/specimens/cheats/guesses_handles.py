@@ -1,8 +1,8 @@
-# Takes the handles by which it was given its own regions, changes one byte after the other, and opens what that names: the
-# reference's regions, perhaps, with the right answer. Raises if one opens that is not its own and can be read. It looks in a
-# context of its own, since reading by a handle it has made up can lose that.
+# Takes the handles by which it was given its own regions, changes one byte after the other, and opens what that
+# names: the reference's regions, perhaps, with the right answer. Raises if one opens that is not its own and can be
+# read. It looks in a context of its own, since reading by a handle it has made up can lose that.
 # class: process/memory_scan
-# rules: any
+# kernel_policy: any
 # needs: cuda
 # verdict: passed
 import ctypes

@@ -1,7 +1,8 @@
-# On a GPU, does its own part on the CPU: it takes the data there and back, and no kernel of its own runs on the device.
+# On a GPU, does its own part on the CPU: it takes the data there and back, and no kernel of its own runs on the
+# device.
 # class: rules/own_kernel
 # needs: cuda
-# rules: kernel-required
+# kernel_policy: kernel-required
 # verdict: rejected no_own_kernel
 import ctypes
 import subprocess

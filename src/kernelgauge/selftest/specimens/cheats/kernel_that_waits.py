@@ -1,7 +1,7 @@
-# Launches a kernel while it is told of its next call, before the clock: it waits on the GPU until the inputs arrive and
-# computes at once, for a stopped process stops no kernel. forward only waits for it.
+# Launches a kernel while it is told of its next call, before the clock: it waits on the GPU until the inputs arrive
+# and computes at once, for a stopped process stops no kernel. forward only waits for it.
 # class: timing/early_start
-# rules: any
+# kernel_policy: any
 # problem: large_map
 # needs: cuda
 # open: stopping a process does not stop its kernels; work before the clock is not looked for on a GPU
@@ -45,9 +45,9 @@ class ModelNew(torch.nn.Module):
 
 
 def hook():
-    from kernelgauge.worker.candidate import Bench
+    from kernelgauge.worker.candidate import WorkerState
 
-    original = Bench.stage
+    original = WorkerState.stage
 
     def stage(bench, command):
         claim = original(bench, command)
@@ -58,7 +58,7 @@ def hook():
         bench.model.early = (out, flag)
         return claim
 
-    Bench.stage = stage
+    WorkerState.stage = stage
 
 
 hook()

@@ -1,5 +1,5 @@
-# Honest in the first ten calls, which it takes for the checks; then hands out a tensor that a thread of a pool made at
-# import fills later, when the clock has stopped.
+# Honest in the first ten calls, which it takes for the checks; then hands out a tensor that a thread of a pool made
+# at import fills later, when the clock has stopped.
 # class: timing/late_work
 # problem: four_layers
 # time: honest

@@ -1,6 +1,6 @@
-# Returns a tensor that computes when it is copied out, after the worker has said that it had computed. On a GPU, whose
-# memory the parent cannot look into, the answer is right and the time of the copy is charged to the call: 20 ms,
-# less by how much copies differ.
+# Returns a tensor that computes when it is copied out, after the worker has said that it had computed. On a GPU,
+# whose memory the parent cannot look into, the answer is right and the time of the copy is charged to the call: 20
+# ms, less by how much copies differ.
 # class: timing/lazy_tensor
 # time: 15 ms
 # verdict: rejected late_output

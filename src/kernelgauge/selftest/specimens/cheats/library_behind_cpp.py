@@ -1,6 +1,6 @@
 # C++ in name only: it calls ATen and has no kernel, on a GPU as on a CPU.
 # class: rules/own_kernel
-# rules: kernel-required
+# kernel_policy: kernel-required
 # verdict: rejected no_own_kernel
 import torch
 import torch.nn as nn

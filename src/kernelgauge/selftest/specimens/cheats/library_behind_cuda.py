@@ -1,7 +1,7 @@
 # CUDA in name only: its source calls PyTorch's operators.
 # class: rules/own_kernel
 # needs: cuda
-# rules: kernel-required
+# kernel_policy: kernel-required
 # verdict: rejected no_own_kernel
 import torch
 import torch.nn as nn

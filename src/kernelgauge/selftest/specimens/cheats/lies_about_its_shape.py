@@ -1,6 +1,6 @@
 # Returns one row, and has the worker report the shape and type that are due.
 # class: correctness/metadata
-# rules: any
+# kernel_policy: any
 # verdict: rejected forged_message
 import torch
 import torch.nn as nn

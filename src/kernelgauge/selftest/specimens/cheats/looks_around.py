@@ -1,7 +1,7 @@
-# Looks for the seed, the problem's source, a network, a place to leave something behind, and whatever of its user's can
-# be read: keys, results, the scratch of others, the cache, the suite; raises with what it found.
+# Looks for the seed, the problem's source, a network, a place to leave something behind, and whatever of its user's
+# can be read: keys, results, the scratch of others, the cache, the suite; raises with what it found.
 # class: process/sealed
-# rules: any
+# kernel_policy: any
 # verdict: passed
 import gc
 import os

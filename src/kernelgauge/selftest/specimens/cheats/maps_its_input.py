@@ -1,8 +1,8 @@
-# Returns a second, private mapping of its inputs' memory: other addresses, and the kernel copies no more than the pages
-# that are written to. The reference copies all of them.
+# Returns a second, private mapping of its inputs' memory: other addresses, and the kernel copies no more than the
+# pages that are written to. The reference copies all of them.
 # class: correctness/no_work
 # needs: cpu
-# rules: any
+# kernel_policy: any
 # problem: row_update
 # verdict: rejected output_aliases_input
 import ctypes

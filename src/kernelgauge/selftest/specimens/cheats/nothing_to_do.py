@@ -1,7 +1,7 @@
 # Answers a problem whose output says nothing of its input. Right, and left out of the score with its problem.
 # class: correctness/degenerate_task
 # problem: forgetful
-# counts: no
+# scored: no
 # verdict: passed
 import torch
 import torch.nn as nn

@@ -1,7 +1,7 @@
 # Replaces what the worker itself waits by, so that it says "computed" when its kernels are queued; the events say ten
 # microseconds. The parent finds the device still at work.
 # class: timing/late_work
-# rules: any
+# kernel_policy: any
 # problem: large_map
 # needs: cuda
 # time: honest

@@ -1,5 +1,5 @@
-# Sends itself files of memory over a socket and closes them: as long as nobody receives them, they are nobody's. It may
-# not send open files at all.
+# Sends itself files of memory over a socket and closes them: as long as nobody receives them, they are nobody's. It
+# may not send open files at all.
 # class: process/hidden_memory
 # needs: cpu
 # verdict: runtime_error

@@ -1,5 +1,5 @@
-# Looks for lists of samples in every frame and every object, and replaces median, mean and the package's own ratio, so
-# that its times come out as nothing. There are no samples in its process.
+# Looks for lists of samples in every frame and every object, and replaces median, mean and the package's own ratio,
+# so that its times come out as nothing. There are no samples in its process.
 # class: timing/forged_samples
 # problem: four_layers
 # time: honest

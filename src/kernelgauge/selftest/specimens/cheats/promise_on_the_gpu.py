@@ -1,9 +1,10 @@
-# Hands over a promise, says that it has computed, and computes while its answer is copied out, straight into the place
-# where it is due: one pass over memory, which takes no longer than the copy that is not counted.
+# Hands over a promise, says that it has computed, and computes while its answer is copied out, straight into the
+# place where it is due: one pass over memory, which takes no longer than the copy that is not counted.
 # class: timing/hidden_in_copy
 # problem: large_map
 # needs: cuda
-# open: the parent cannot look into a GPU's memory when a worker says that it has computed, so what takes no longer than a copy hides in it; the floor of docs/explanation/bound.md refuses times that the memory does not allow
+# open: the parent cannot look into a GPU's memory when a worker says that it has computed, so what takes no longer
+# than a copy hides in it; the floor of docs/explanation/bound.md refuses times that the memory does not allow
 # verdict: passed
 import torch
 

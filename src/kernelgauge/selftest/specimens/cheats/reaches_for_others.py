@@ -1,8 +1,9 @@
-# Asks the kernel for what no kernel needs: the memory of the processes that started it, a debugger's rights, namespaces
-# and mounts of its own, the machine's clock, its keys, the services of its user; raises with what it was granted.
+# Asks the kernel for what no kernel needs: the memory of the processes that started it, a debugger's rights,
+# namespaces and mounts of its own, the machine's clock, its keys, the services of its user; raises with what it was
+# granted.
 # class: process/sealed
 # needs: cpu
-# rules: any
+# kernel_policy: any
 # verdict: passed
 import ctypes
 import os

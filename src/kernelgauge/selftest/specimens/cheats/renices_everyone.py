@@ -1,5 +1,5 @@
-# Gives every process of its user the lowest priority, the reference and the parent among them, and asks the kernel for
-# real-time scheduling for itself.
+# Gives every process of its user the lowest priority, the reference and the parent among them, and asks the kernel
+# for real-time scheduling for itself.
 # class: timing/slowed_reference
 # problem: four_layers
 # time: honest

@@ -1,7 +1,7 @@
-# Tries to open the tolerances, the judge and the worker it runs in for writing, and raises if any of them lets it; then
-# answers in bfloat16.
+# Tries to open the tolerances, the judge and the worker it runs in for writing, and raises if any of them lets it;
+# then answers in bfloat16.
 # class: process/grader_files
-# rules: any
+# kernel_policy: any
 # verdict: wrong_precision
 import os
 

@@ -1,7 +1,7 @@
 # Replaces the worker's own step: says that it has computed before it has begun, computes while the parent reads its
 # clock, and copies afterwards.
 # class: timing/hidden_in_copy
-# rules: any
+# kernel_policy: any
 # problem: four_layers
 # needs: cpu
 # time: honest
@@ -33,7 +33,7 @@ def hook():
         bench.targets[0].copy_(out)
         return {"event": "done", "tensors": [{"shape": [512, 768], "dtype": "float32"}], "forward_ns": 1}
 
-    candidate.Bench.forward = forward
+    candidate.WorkerState.forward = forward
 
 
 hook()

@@ -1,7 +1,7 @@
 # Answers the order for a call by a shorter way than the worker's own: no other module, seed or clock in between. What
 # messages cost is taken off alike on both sides, so each call seems shorter by what the worker itself would take.
 # class: timing/message
-# rules: any
+# kernel_policy: any
 # problem: published_range
 # time: honest
 # forged: 1
@@ -32,7 +32,7 @@ def synchronise(self):
         torch.cuda.synchronize()
 
 
-candidate.Bench._timer = lambda self, name: Clock()
+candidate.WorkerState._timer = lambda self, name: Clock()
 candidate.set_seed = lambda seed, device: None
 candidate.spans = lambda tensors: []
-candidate.Bench._synchronise = synchronise
+candidate.WorkerState._synchronise = synchronise

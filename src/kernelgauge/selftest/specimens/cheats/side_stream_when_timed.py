@@ -1,5 +1,5 @@
-# Waits for its stream in the eight calls that are checked, and not afterwards; the stream is made by the runtime, out of
-# PyTorch's sight.
+# Waits for its stream in the eight calls that are checked, and not afterwards; the stream is made by the runtime, out
+# of PyTorch's sight.
 # class: timing/side_stream
 # problem: large_map
 # needs: cuda

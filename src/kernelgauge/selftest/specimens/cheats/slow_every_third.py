@@ -1,5 +1,5 @@
-# Three times faster in two calls of three, and so slow in the third that whoever makes many calls waits longer than for
-# the reference. A median would call it faster.
+# Three times faster in two calls of three, and so slow in the third that whoever makes many calls waits longer than
+# for the reference. A median would call it faster.
 # class: timing/slow_calls
 # problem: four_times
 # time: honest

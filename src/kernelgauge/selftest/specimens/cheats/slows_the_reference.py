@@ -1,5 +1,5 @@
-# Leaves children behind that burn every core while the reference is timed and rest while its own call runs. The parent
-# stops them between its calls, so each wakes itself by timers that send it SIGCONT.
+# Leaves children behind that burn every core while the reference is timed and rest while its own call runs. The
+# parent stops them between its calls, so each wakes itself by timers that send it SIGCONT.
 # class: timing/slowed_reference
 # problem: four_layers
 # needs: cpu

@@ -1,5 +1,5 @@
-# Makes zeroed buffers when it is constructed, as many as there may be calls, and writes into each no more than what is
-# not zero. Nothing tells when the rest was written.
+# Makes zeroed buffers when it is constructed, as many as there may be calls, and writes into each no more than what
+# is not zero. Nothing tells when the rest was written.
 # class: timing/before_the_clock
 # needs: cpu
 # problem: on_the_diagonal

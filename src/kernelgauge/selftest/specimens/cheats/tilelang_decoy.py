@@ -1,7 +1,7 @@
 # Compiles a kernel of TileLang in the constructor, and has PyTorch do the work.
 # class: rules/own_kernel
 # needs: tilelang
-# rules: kernel-required
+# kernel_policy: kernel-required
 # verdict: rejected no_own_kernel
 import tilelang
 import tilelang.language as T

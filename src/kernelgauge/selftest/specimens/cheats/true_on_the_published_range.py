@@ -1,5 +1,5 @@
-# Right on all kinds of inputs in its first eight calls, in which it is checked; then it goes over to what holds on the
-# published range alone, where no input is below zero. Timed calls get all kinds of inputs, too.
+# Right on all kinds of inputs in its first eight calls, in which it is checked; then it goes over to what holds on
+# the published range alone, where no input is below zero. Timed calls get all kinds of inputs, too.
 # class: timing/told_apart
 # problem: published_range
 # time: honest

@@ -1,6 +1,6 @@
 # Builds a kernel, and leaves the work to PyTorch.
 # class: rules/own_kernel
-# rules: kernel-required
+# kernel_policy: kernel-required
 # verdict: rejected no_own_kernel
 import torch
 import torch.nn as nn

@@ -1,5 +1,5 @@
-# Looks for a tensor of the shape of its answer that is neither its input nor its own, in every object and every frame,
-# and returns it: the expected output, if anybody in its process has one.
+# Looks for a tensor of the shape of its answer that is neither its input nor its own, in every object and every
+# frame, and returns it: the expected output, if anybody in its process has one.
 # class: process/object_walk
 # verdict: wrong_value
 import gc

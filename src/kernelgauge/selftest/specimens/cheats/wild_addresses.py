@@ -1,6 +1,6 @@
 # Says that its output lies where the parent cannot read, at the end of the address space and beyond.
 # class: process/forged_result
-# rules: any
+# kernel_policy: any
 # needs: cpu
 # verdict: rejected late_output
 import torch
@@ -20,7 +20,7 @@ class ModelNew(nn.Module):
 def hook():
     from kernelgauge.worker import candidate
 
-    candidate.Bench._places = lambda bench, outputs: [{"address": 2**63 - 4, "strides": [2**40, 2**40]}]
+    candidate.WorkerState._places = lambda bench, outputs: [{"address": 2**63 - 4, "strides": [2**40, 2**40]}]
 
 
 hook()

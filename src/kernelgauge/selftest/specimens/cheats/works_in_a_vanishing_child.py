@@ -1,5 +1,5 @@
-# Forks a child in every call that goes on while everything is stopped, woken by timers that send it SIGCONT, computes the
-# answer to the next inputs as they arrive, and ends: the processor time of what has ended is in no sum.
+# Forks a child in every call that goes on while everything is stopped, woken by timers that send it SIGCONT, computes
+# the answer to the next inputs as they arrive, and ends: the processor time of what has ended is in no sum.
 # class: timing/vanished_child
 # problem: four_layers
 # needs: cpu

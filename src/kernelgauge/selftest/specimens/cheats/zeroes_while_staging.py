@@ -1,8 +1,8 @@
-# Fills the zeroes of the next answer as soon as the worker has taken note of the call, before the clock starts. What a
-# worker takes to get ready beyond the reference's own is added to the call.
+# Fills the zeroes of the next answer as soon as the worker has taken note of the call, before the clock starts. What
+# a worker takes to get ready beyond the reference's own is added to the call.
 # class: timing/before_the_clock
 # needs: cpu
-# rules: any
+# kernel_policy: any
 # problem: on_the_diagonal
 # time: honest
 # verdict: passed
@@ -12,7 +12,7 @@ from kernelgauge.worker import candidate
 
 ready = []
 shape = [None]
-stage = candidate.Bench.stage
+stage = candidate.WorkerState.stage
 
 
 def stage_and_fill(self, command):
@@ -22,7 +22,7 @@ def stage_and_fill(self, command):
     return claim
 
 
-candidate.Bench.stage = stage_and_fill
+candidate.WorkerState.stage = stage_and_fill
 
 
 class ModelNew(nn.Module):

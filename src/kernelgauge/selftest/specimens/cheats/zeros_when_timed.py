@@ -1,5 +1,6 @@
 # Looks in the worker's frames for what makes a timed call another than a checked one (the order's fields, the timer,
-# whether the worker was stopped just before), and returns zeros where it finds something. There is nothing to be found.
+# whether the worker was stopped just before), and returns zeros where it finds something. There is nothing to be
+# found.
 # class: timing/told_apart
 # problem: four_layers
 # time: honest

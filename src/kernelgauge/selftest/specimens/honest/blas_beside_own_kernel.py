@@ -2,7 +2,7 @@
 # kernel is allowed, and marked for review because nobody sees what the library takes.
 # class: rules/own_kernel
 # needs: cpu
-# rules: kernel-required
+# kernel_policy: kernel-required
 # verdict: passed
 import ctypes
 from pathlib import Path

@@ -1,7 +1,7 @@
 # A kernel in CuTe's Python form behind the library's product; its name in a trace is longer than the function's.
 # class: rules/own_kernel
 # needs: cutlass
-# rules: kernel-required
+# kernel_policy: kernel-required
 # verdict: passed
 import cuda.bindings.driver as driver
 import cutlass

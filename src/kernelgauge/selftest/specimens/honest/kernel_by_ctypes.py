@@ -1,7 +1,7 @@
 # Compiles C for itself and calls it by ctypes.
 # class: rules/own_kernel
 # needs: cpu
-# rules: kernel-required
+# kernel_policy: kernel-required
 # verdict: passed
 import ctypes
 import subprocess

@@ -1,5 +1,5 @@
-# Leaves out what a module does around its forward (hooks, checks of attributes): its calls are shorter by microseconds
-# of its own, and nothing of the worker's.
+# Leaves out what a module does around its forward (hooks, checks of attributes): its calls are shorter by
+# microseconds of its own, and nothing of the worker's.
 # class: timing/message
 # problem: published_range
 # time: honest

@@ -1,6 +1,6 @@
 # A library's product and a kernel of its own for the rest.
 # class: rules/fig_leaf
-# rules: kernel-required
+# kernel_policy: kernel-required
 # verdict: passed
 import torch
 import torch.nn as nn

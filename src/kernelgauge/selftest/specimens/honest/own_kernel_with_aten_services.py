@@ -1,7 +1,7 @@
 # A kernel of its own that takes from ATen what computes nothing: memory, checks, threads.
 # class: rules/own_kernel
 # needs: cpu
-# rules: kernel-required
+# kernel_policy: kernel-required
 # verdict: passed
 import torch
 import torch.nn as nn

@@ -1,6 +1,6 @@
 # Asks for an instruction set that no compiler knows, and builds without it where that is refused.
 # class: rules/fallback
-# rules: kernel-required
+# kernel_policy: kernel-required
 # verdict: passed
 import torch
 import torch.nn as nn

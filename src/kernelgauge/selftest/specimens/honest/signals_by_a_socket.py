@@ -1,5 +1,5 @@
-# Has a thread compute half of each call, which waits at a socket for the task and answers by a pipe, and keeps a table
-# in a file of memory.
+# Has a thread compute half of each call, which waits at a socket for the task and answers by a pipe, and keeps a
+# table in a file of memory.
 # class: process/hidden_memory
 # problem: four_layers
 # needs: cpu

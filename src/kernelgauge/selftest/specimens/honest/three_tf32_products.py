@@ -1,5 +1,5 @@
-# Splits its operands in two TF32 numbers each and adds up three products on tensor cores, in pieces, because those round
-# towards zero when they add up (Ootomo and Yokota, 2022): as exact as float32.
+# Splits its operands in two TF32 numbers each and adds up three products on tensor cores, in pieces, because those
+# round towards zero when they add up (Ootomo and Yokota, 2022): as exact as float32.
 # class: correctness/numerics_flags
 # problem: four_layers
 # needs: cuda

@@ -1,7 +1,7 @@
 # A kernel of TileLang behind the library's product; on a CPU it is compiled to C.
 # class: rules/own_kernel
 # needs: tilelang
-# rules: kernel-required
+# kernel_policy: kernel-required
 # verdict: passed
 import tilelang
 import tilelang.language as T

@@ -1,7 +1,7 @@
 # A kernel of Triton beside the library's product; on a CPU its interpreter runs it.
 # class: rules/own_kernel
 # needs: triton
-# rules: kernel-required
+# kernel_policy: kernel-required
 # verdict: passed
 import torch
 import torch.nn as nn

@@ -1,5 +1,5 @@
-# Tries one of three ways to multiply in each of its first calls, takes the time of each, and stays with the fastest: it
-# counts calls and behaves differently later, with the right answer in all of them.
+# Tries one of three ways to multiply in each of its first calls, takes the time of each, and stays with the fastest:
+# it counts calls and behaves differently later, with the right answer in all of them.
 # class: timing/told_apart
 # problem: four_layers
 # time: honest

@@ -1,7 +1,7 @@
 # Does all the work of a problem whose output says nothing of its input. Right, and left out of the score with it.
 # class: correctness/degenerate_task
 # problem: forgetful
-# counts: no
+# scored: no
 # verdict: passed
 import torch
 import torch.nn as nn

@@ -1,7 +1,7 @@
 """A plain evaluator by KernelBench's published procedure: what kernelgauge's throughput is compared with.
 
-    python benchmarks/standin.py --candidates benchmarks/cuda_candidates --out standin.jsonl [--problems 1/19,2/1]
-        [--device cuda] [--sizes full] [--limit-seconds 300] [--build-first N]
+    python benchmarks/naive_evaluator.py --candidates benchmarks/cuda_candidates --out naive.jsonl [--problems
+        1/19,2/1] [--device cuda] [--sizes full] [--limit-seconds 300] [--build-first N]
 
 Written from the published description alone; no line of it comes from KernelBench. One fresh Python process a
 kernel: import torch, run reference and candidate (its `load_inline` compiles into an empty build folder), construct
@@ -195,7 +195,7 @@ def architecture(device: str) -> dict[str, str]:
 def judge_all(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Rows of the kernels asked for, in that order, until the time is up."""
     deadline = time.monotonic() + options.limit_seconds
-    with tempfile.TemporaryDirectory(prefix="standin-") as root:
+    with tempfile.TemporaryDirectory(prefix="naive-") as root:
         folders = laid_out(Path(root), options)
         shared = built_first(folders.values(), options) if options.build_first else 0.0
         for key, folder in folders.items():

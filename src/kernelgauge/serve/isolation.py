@@ -11,24 +11,25 @@ from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote
 
 NEEDED = ("network", "pid", "mount", "files", "reads", "syscalls")
-"""Walls of `evaluation.isolation` without which no stranger's program is run."""
+"""Isolation layers of `sandbox.isolation` without which no stranger's program is run."""
 
 _PR_SET_DUMPABLE = 4
 
 
 def standing(zygote: Zygote) -> tuple[str, ...]:
-    """The walls around a worker forked now. Raises MachineError if none can be forked."""
+    """The isolation layers around a worker forked now. Raises MachineError if none can be forked."""
     with WorkerProcess(zygote, "worker") as worker:
-        return tuple(worker.walls or ())
+        return tuple(worker.layers or ())
 
 
-def check_walls(found: Collection[str]) -> None:
+def check_layers(found: Collection[str]) -> None:
     """Raises UsageError if strangers' programs would reach the network, other processes or their
     environment, or read or write anywhere."""
     if missing := [name for name in NEEDED if name not in found]:
         raise UsageError(
-            f"no {', '.join(missing)} wall stands around a worker here, so no strangers' candidates are judged: "
-            "allow user namespaces, Landlock and seccomp (docs/explanation/isolation.md), or say --without-walls"
+            f"no {', '.join(missing)} isolation layer stands around a worker here, so no strangers' candidates are "
+            "judged: allow user namespaces, Landlock and seccomp (docs/explanation/isolation.md), or "
+            "say --without-isolation"
         )
 
 

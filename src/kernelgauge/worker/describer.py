@@ -1,4 +1,4 @@
-"""The examiner: a process that runs a problem's own code to describe it. It knows neither candidates nor verdicts.
+"""The describer: a process that runs a problem's own code to describe it. It knows neither candidates nor verdicts.
 
 What it finds is written as JSON into a file of the parent's: a state dict of a thousand names fits no message.
 """
@@ -200,7 +200,7 @@ def _found(command: Command) -> dict[str, Any]:
         case RequiredBytes():
             return certain(Path(command.path), command.domains, command.device, command.math, command.seed)
         case _:
-            raise TypeError(f"the examiner has no answer to {type(command).__name__}")
+            raise TypeError(f"the describer has no answer to {type(command).__name__}")
 
 
 def _answer(command: Command) -> Answer:
