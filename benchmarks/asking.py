@@ -77,7 +77,7 @@ class Server(ThreadingHTTPServer):
     @property
     def arguments(self) -> list[str]:
         url = f"base_url=http://127.0.0.1:{self.server_port}/v1"
-        return ["--model", "openai-api/local/kernels", "-M", url, "-M", "api_key=none", "--max-connections", "500"]
+        return ["openai-api/local/kernels", "-M", url, "-M", "api_key=none", "--max-connections", "500"]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -111,9 +111,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def command(out: Path, problems: list[Path], *more: str) -> list[str]:
-    """`kernelgauge run`, untimed: every answer here is wrong or refused."""
+    """`kernelgauge ask`, untimed: every answer here is wrong or refused."""
     where = ["--problems", ",".join(map(str, problems)), "--out", str(out), "--device", "cpu", "--backend", "torch"]
-    return [sys.executable, "-m", "kernelgauge", "run", "--shots", "zero_shot", *where, *more]
+    return [sys.executable, "-m", "kernelgauge", "ask", "--shots", "zero_shot", *where, *more]
 
 
 def problems_in(folder: Path, count: int) -> list[Path]:
@@ -146,7 +146,7 @@ def overhead(samples: list[int], times: int) -> None:
                 answers = folder / "answers.jsonl"
                 rows = [{"problem": str(problem[0]), "sample": n, "answer": answer} for n in range(many)]
                 answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
-                replay = ["--model", "kernelgauge/replay", "-M", f"path={answers}"]
+                replay = ["kernelgauge/replay", "-M", f"path={answers}"]
                 model = replay if where == "in the process" else server.arguments
                 found = []
                 for count in (few, many):

@@ -117,9 +117,9 @@ def elsewhere(arguments: list[str]) -> subprocess.Popen[str]:
 
 
 def run_arguments(out: Path, path: str, problem: str, quick: str, *extra: str) -> list[str]:
-    who = ["--model", "kernelgauge/replay", "-M", f"path={path}", "--out", str(out), "--backend", "torch"]
+    who = ["kernelgauge/replay", "-M", f"path={path}", "--out", str(out), "--backend", "torch"]
     fixed = ["--problems", problem, "--device", "cpu", "--protocol", quick, "--shots", "zero_shot"]
-    return ["run", *who, *fixed, *extra]
+    return ["ask", *who, *fixed, *extra]
 
 
 def command_here(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -144,13 +144,12 @@ def test_models_and_contestants_are_judged_by_the_same_protocol(tmp_path: Path) 
     (folder / "1_19_relu.py").write_text(RELU)
     path = lines(tmp_path / "a.jsonl", {("1/19", 0): fenced(RELU)})
     given = ["--sizes", "small", "--device", "cpu", "--protocol", str(own), "--problems", "1/19"]
-    for who, extra in (("model", ["kernelgauge/replay", "-M", f"path={path}"]), ("contestant", [f"folder:{folder}"])):
-        out = ["--out", str(tmp_path / who), "--backend", "torch"]
-        done = command_here("run", f"--{who}", *extra, *out, *given)
+    for verb in (["ask", "kernelgauge/replay", "-M", f"path={path}"], ["run", "--contestant", f"folder:{folder}"]):
+        done = command_here(*verb, "--out", str(tmp_path / verb[0]), "--backend", "torch", *given)
         assert done.returncode == 0, done.stderr
-    digests = {Run.read(tmp_path / who).header.protocol_digest for who in ("model", "contestant")}
+    digests = {Run.read(tmp_path / verb).header.protocol_digest for verb in ("ask", "run")}
     assert digests == {load_protocol(str(own)).digest}
-    (record,) = Run.read(tmp_path / "model").evaluations()
+    (record,) = Run.read(tmp_path / "ask").evaluations()
     assert record.timing is not None and len(record.timing.candidate_samples_ms) == 4
 
 

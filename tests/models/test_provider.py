@@ -156,11 +156,10 @@ def test_every_sample_ends_in_a_verdict_whatever_the_server_does(server: str, tm
     assert log.stats.model_usage["openai-api/local/kernels"].output_tokens == 5 * (len(MANNERS) + 1)
 
 
-def test_run_takes_the_address_of_a_server(server: str, tmp_path: Path, quick: str) -> None:
+def test_ask_takes_the_address_of_a_server(server: str, tmp_path: Path, quick: str) -> None:
     problem = tmp_path / "plain.py"
     problem.write_text(REFERENCE.replace("NUMBER", "2"))
     model = [
-        "--model",
         "openai-api/local/kernels",
         "-M",
         f"base_url={server}",
@@ -170,7 +169,7 @@ def test_run_takes_the_address_of_a_server(server: str, tmp_path: Path, quick: s
         "stream=true",
     ]
     where = ["--problems", str(problem), "--device", "cpu", "--protocol", quick, "--out", str(tmp_path / "run")]
-    done = command_here("run", *model, *where, "--backend", "torch", "--shots", "zero_shot")
+    done = command_here("ask", *model, *where, "--backend", "torch", "--shots", "zero_shot")
     assert done.returncode == 0, done.stderr
     (record,) = Run.read(tmp_path / "run").evaluations()
     assert record.passed and record.contestant == "openai-api/local/kernels"

@@ -548,15 +548,16 @@ def test_run_model_writes_a_run_folder_with_the_log_in_it(tmp_path: Path, proble
     assert scores["overall"]["fast_p"]["0"] == 0.5
 
 
-def test_wrong_uses_of_run_model_leave_no_folder(tmp_path: Path, problem: str, quick: str) -> None:
+def test_wrong_uses_of_ask_leave_no_folder(tmp_path: Path, problem: str, quick: str) -> None:
     out = tmp_path / "run"
-    for extra, said in (
-        (["--model", "nobody/nothing"], "nobody"),
-        (["--model-arg", "path"], "NAME=VALUE"),
-        (["--model-arg", "path=missing"], "no answers at missing"),
-        (["--contestant", "inductor"], "either --contestant or --model"),
+    for model, extra, said in (
+        ("nobody/nothing", [], "nobody"),
+        ("kernelgauge/replay", ["--model-arg", "path"], "NAME=VALUE"),
+        ("kernelgauge/replay", ["--model-arg", "path=missing"], "no answers at missing"),
+        ("kernelgauge/replay", ["--contestant", "inductor"], "no such option: --contestant"),
     ):
-        done = command_here(*run_arguments(out, "missing", problem, quick, *extra))
+        verb, _, *given = run_arguments(out, "missing", problem, quick, *extra)
+        done = command_here(verb, model, *given)
         assert done.returncode == 2, done.stderr
         assert said in done.stderr and "Traceback" not in done.stderr
         assert not out.exists()

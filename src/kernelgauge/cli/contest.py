@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelgauge.cli.options import JUDGING
+
 if TYPE_CHECKING:
     from kernelgauge.config import Protocol
     from kernelgauge.generation.contestant import Contestant
@@ -18,6 +20,7 @@ Jobs = Annotated[
         "--jobs",
         min=1,
         help="Candidates generated and built at once, and on a CPU checked; default: 1, on a GPU one for each core.",
+        rich_help_panel=JUDGING,
     ),
 ]
 

@@ -11,6 +11,7 @@ import typer
 from kernelgauge import __version__
 from kernelgauge.cli import (
     account,
+    ask,
     baseline,
     build,
     compare,
@@ -62,6 +63,7 @@ def root(
 app.command("eval")(evaluate.evaluate)
 app.command("profile")(profiling.profile)
 app.command("run")(run.run)
+app.command("ask")(ask.ask)
 app.command("reeval")(reeval.reeval)
 app.command("replay-check")(replay_check.replay_check)
 app.command("report")(report.report)

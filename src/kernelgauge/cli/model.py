@@ -1,11 +1,11 @@
-"""`kernelgauge run --model`: how good is this language model? The task of Inspect, with friendlier words."""
+"""A language model as `kernelgauge ask` judges it: the task of Inspect, with friendlier words."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from pydantic import ValidationError
@@ -17,61 +17,6 @@ from kernelgauge.errors import MachineError, UsageError
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
-
-ModelName = Annotated[
-    str | None,
-    typer.Option("--model", help="Instead of a contestant: openai/..., anthropic/..., kernelgauge/inductor, ..."),
-]
-ModelArguments = Annotated[
-    list[str] | None, typer.Option("--model-arg", "-M", help="For the model: base_url=http://..., path=FILE.")
-]
-Samples = Annotated[int, typer.Option("--samples", min=1, help="With --model: answers to each problem.")]
-Temperature = Annotated[float, typer.Option("--temperature", min=0.0, help="With --model.")]
-Regenerations = Annotated[
-    int,
-    typer.Option("--max-regenerations", min=0, help="With --model: further tries where an answer cannot be right."),
-]
-Connections = Annotated[
-    int | None, typer.Option("--max-connections", min=1, help="With --model: calls at once; default: adapts.")
-]
-StrategyName = Annotated[
-    str,
-    typer.Option(
-        "--strategy",
-        help="With --model: what is asked after an answer: sample, refine, evolve, tree, react; refine,turns=5,...",
-    ),
-]
-BudgetOfSample = Annotated[
-    str | None,
-    typer.Option("--budget", help="With --model: what a sample may cost: calls=20,tokens=200000,evaluations=20,..."),
-]
-BudgetTokens = Annotated[
-    int | None, typer.Option("--budget-tokens", min=1, help="With --model: what all calls may read and write.")
-]
-BudgetUsd = Annotated[
-    float | None, typer.Option("--budget-usd", min=0.0, help="With --model: what all calls may cost in dollars.")
-]
-Prices = Annotated[
-    str | None,
-    typer.Option("--prices", help="With --model: dollars for a million tokens read and written, 1.25,10; or a file."),
-]
-GenerateOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--generate",
-        "-G",
-        help="With --model, of Inspect's: max_tokens=16000, reasoning_effort=high, timeout=600, max_retries=5, ...",
-    ),
-]
-Threshold = Annotated[float, typer.Option("--threshold", min=0.0, help="With --model: the p of the headline fast_p.")]
-Timed = Annotated[bool, typer.Option("--timing/--no-timing", help="With --model: time candidates that are right.")]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", help="With --model: Inspect's log explains with build logs and all samples.")
-]
-BuildFolder = Annotated[
-    Path | None, typer.Option("--build-dir", help="With --model: folder of the build cache; default: the usual one.")
-]
-Cached = Annotated[bool, typer.Option("--cache", help="With --model: reuse its answers to the same prompts.")]
 
 _KS = (1, 2, 5, 10, 20, 50, 100)
 _MOST_IN_FLIGHT = 10_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -60,31 +61,63 @@ class KernelPolicyOption(StrEnum):
     anything = "any"
 
 
+PROBLEMS = "Problems"
+JUDGING = "Judging"
+ASKING = "Asking"
+BUDGET = "Budget"
+"""Panels of `--help`, the same for every verb; what is in none is about the verb itself."""
+
+OutFolder = Annotated[Path, typer.Option("--out", help="Run folder; an existing one is resumed.")]
+LevelNames = Annotated[
+    str | None, typer.Option("--level", help="Levels, such as 1,2; default: all but 4.", rich_help_panel=PROBLEMS)
+]
+ProblemNames = Annotated[
+    str | None, typer.Option("--problems", help="Problems, such as 1/19,2/14.", rich_help_panel=PROBLEMS)
+]
+Limit = Annotated[
+    int | None, typer.Option("--limit", min=1, help="Only the first so many.", rich_help_panel=PROBLEMS)
+]
 BackendName = Annotated[
-    str | None, typer.Option("--backend", help="Kernel language; default: recognised from the file.")
+    str | None,
+    typer.Option("--backend", help="Kernel language; default: recognised from the file.", rich_help_panel=JUDGING),
 ]
 SizesName = Annotated[
     SizesOption | None,
     typer.Option(
         "--sizes",
         help="Size constants; default: full on a GPU, medium on a CPU. pretrained is full with published weights.",
+        rich_help_panel=PROBLEMS,
     ),
 ]
-DeviceName = Annotated[DeviceOption | None, typer.Option("--device", help="Default: cuda where a GPU is, else cpu.")]
-ProtocolName = Annotated[str, typer.Option("--protocol", help="strict, v0.1, or a .toml file.")]
+DeviceName = Annotated[
+    DeviceOption | None,
+    typer.Option("--device", help="Default: cuda where a GPU is, else cpu.", rich_help_panel=JUDGING),
+]
+ProtocolName = Annotated[
+    str, typer.Option("--protocol", help="strict, v0.1, or a .toml file.", rich_help_panel=JUDGING)
+]
 MathName = Annotated[
     MathOption | None,
-    typer.Option("--math", help="Arithmetic of both sides; default: the protocol's (strict: ieee, v0.1: torch)."),
+    typer.Option(
+        "--math",
+        help="Arithmetic of both sides; default: the protocol's (strict: ieee, v0.1: torch).",
+        rich_help_panel=JUDGING,
+    ),
 ]
 PrecisionName = Annotated[
     PrecisionOption | None,
-    typer.Option("--precision", help="fp16 or bf16: the same as --math; fp32: the protocol's own arithmetic."),
+    typer.Option(
+        "--precision",
+        help="fp16 or bf16: the same as --math; fp32: the protocol's own arithmetic.",
+        rich_help_panel=JUDGING,
+    ),
 ]
 TimerName = Annotated[
     str | None,
     typer.Option(
         "--timer",
         help="host_time, cuda_event, cuda_graph, queued_event; with v0.1 also do_bench, do_bench_impl, cupti.",
+        rich_help_panel=JUDGING,
     ),
 ]
 KernelPolicyFlag = Annotated[
@@ -92,6 +125,7 @@ KernelPolicyFlag = Annotated[
     typer.Option(
         "--kernel-policy",
         help="What counts as a kernel: default, kernel-required, any; default: the protocol's (strict: default).",
+        rich_help_panel=JUDGING,
     ),
 ]
 GpuMemoryGb = Annotated[
@@ -100,20 +134,32 @@ GpuMemoryGb = Annotated[
         "--gpu-memory",
         min=0.1,
         metavar="GB",
-        help="Judge as on a GPU with so much memory; default: all it has. Holds the rest back meanwhile.",
+        help="Simulate a GPU with this much memory by reserving the rest; default: all it has.",
+        rich_help_panel=JUDGING,
     ),
 ]
 SuiteName = Annotated[
-    str | None, typer.Option("--suite", help="The imported suite that is meant; default: the built-in one.")
+    str | None,
+    typer.Option(
+        "--suite", help="The imported suite that is meant; default: the built-in one.", rich_help_panel=PROBLEMS
+    ),
 ]
 CheckedCalls = Annotated[
     int | None,
-    typer.Option("--num-correct-trials", min=1, help="Checked calls; strict: at least. Default: the protocol's."),
+    typer.Option(
+        "--num-correct-trials",
+        min=1,
+        help="Checked calls; strict: at least. Default: the protocol's.",
+        rich_help_panel=JUDGING,
+    ),
 ]
 TimedCalls = Annotated[
     int | None,
     typer.Option(
-        "--num-perf-trials", min=2, help="Timed calls; strict: at most, if need be. Default: the protocol's."
+        "--num-perf-trials",
+        min=2,
+        help="Timed calls; strict: at most, if need be. Default: the protocol's.",
+        rich_help_panel=JUDGING,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from kernelgauge.cli.options import (
+    ASKING,
     BackendName,
     CheckedCalls,
     DeviceName,
@@ -35,15 +36,26 @@ class ShotsOption(StrEnum):
 _REACT = "react"
 """An agent, and no strategy: `inspect.agent.REACT`, where Inspect is installed."""
 
-Shots = Annotated[ShotsOption, typer.Option("--shots", help="Worked examples: none, one, several.")]
+Shots = Annotated[
+    ShotsOption, typer.Option("--shots", help="Worked examples: none, one, several.", rich_help_panel=ASKING)
+]
 Hardware = Annotated[
-    bool, typer.Option("--hardware", help="Describe the GPU (on a CPU the processor), and what helps there.")
+    bool,
+    typer.Option(
+        "--hardware", help="Describe the GPU (on a CPU the processor), and what helps there.", rich_help_panel=ASKING
+    ),
 ]
 GpuName = Annotated[
-    str | None, typer.Option("--gpu", help="Describe this one instead, such as H100; implies --hardware.")
+    str | None,
+    typer.Option(
+        "--gpu", help="Describe this one instead, such as H100; implies --hardware.", rich_help_panel=ASKING
+    ),
 ]
 Templates = Annotated[
-    Path | None, typer.Option("--templates", help="Folder whose files take the place of the prompt's templates.")
+    Path | None,
+    typer.Option(
+        "--templates", help="Folder whose files take the place of the prompt's templates.", rich_help_panel=ASKING
+    ),
 ]
 
 
@@ -66,7 +78,7 @@ def prompt(
         str, typer.Option("--strategy", help="Whose first question is printed: sample, refine, evolve, tree, react.")
     ] = "sample",
 ) -> None:
-    """Print exactly what `run --model` would send for this problem, without sending it."""
+    """Print exactly what `ask` would send for this problem, without sending it."""
     from kernelgauge.backends.registry import backend_named
     from kernelgauge.generation.prompts.prompt import Asked, Prompts, backend_for
     from kernelgauge.problems.loader import load_problem

@@ -168,7 +168,7 @@ def run(
     """Judge a contestant on a part of the suite, and keep every record in a folder.
 
     As `kernelgauge run --contestant`, with the same defaults. What the folder holds already is not judged again: the
-    same call goes on where one was interrupted. A language model is asked by `kernelgauge run --model`.
+    same call goes on where one was interrupted. A language model is judged by `kernelgauge ask`.
 
     Args:
         contestant: `inductor`, `folder:DIR`, a registered name, `module:Class`, or an object with `name`,
