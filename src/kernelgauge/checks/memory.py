@@ -36,7 +36,7 @@ class Call:
 
     @classmethod
     def of(cls, described: Mapping[str, Any]) -> Call:
-        """From what `evaluation.examiner.describe` says; outputs that it does not know count as nothing."""
+        """From what `worker.describer.describe` says; outputs that it does not know count as nothing."""
         outputs = described["output"] or []
         parameters = described["bytes"]["parameters"]
         elements = sum(math.prod(described["state"].get(name, [0])) for name in parameters)

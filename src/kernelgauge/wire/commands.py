@@ -1,7 +1,7 @@
 """What the parent tells its processes to do: one class a command, whose fields travel as JSON.
 
 Whoever serves a role answers with a `messages.Claim` of the event that the command names, or `failed`. Each role's
-commands are in `candidate_commands`, `oracle_commands` and `examiner_commands`; here is what they share.
+commands are in `candidate_commands`, `oracle_commands` and `describer_commands`; here is what they share.
 """
 
 from __future__ import annotations

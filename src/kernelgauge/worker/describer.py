@@ -19,7 +19,7 @@ import torch
 from kernelgauge.backends.loading import import_file
 from kernelgauge.config import MathMode
 from kernelgauge.wire.commands import Command
-from kernelgauge.wire.examiner_commands import Describe, RequiredBytes, RunOnce
+from kernelgauge.wire.describer_commands import Describe, RequiredBytes, RunOnce
 from kernelgauge.wire.math_modes import cast
 from kernelgauge.wire.outputs import flatten
 from kernelgauge.wire.regions import dtype_name

@@ -14,7 +14,7 @@ from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
 from kernelgauge.schema import Problem
 from kernelgauge.wire.commands import Command
-from kernelgauge.wire.examiner_commands import Describe, RequiredBytes, RunOnce
+from kernelgauge.wire.describer_commands import Describe, RequiredBytes, RunOnce
 
 SEED = 0
 """Under which `run` draws, so that its fingerprints can be compared with recorded ones."""
