@@ -1,4 +1,4 @@
-"""Commands to the examiner, which runs a problem's own code to describe it.
+"""Commands to the describer, which runs a problem's own code to describe it.
 
 The one file that goes with each is where the answer is written to, as JSON.
 """
