@@ -56,9 +56,8 @@ def parts(folder: Path) -> list[Block]:
     made: list[Block] = [
         Heading(f"Measured: {folder.resolve().name}", 1),
         Paragraph(
-            f"Written by `python benchmarks/results.py results/{folder.resolve().name}` from the JSON files beside "
-            "it, which hold a row for every problem. The same command writes a page `index.html`, which shows those "
-            "too."
+            "Written by `python benchmarks/results.py` from the JSON files beside it, which hold a row for every "
+            "problem. It also writes a page `index.html`, which is not committed and shows those too."
         ),
     ]
     for name, content in files.items():

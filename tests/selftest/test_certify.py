@@ -147,7 +147,7 @@ def test_doctor_prints_environment_and_backends(findings: dict[tuple[str, str], 
     )
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(done.stdout)
-    assert set(told) == {"environment", "backends"}
+    assert set(told) == {"format", "environment", "backends"}
     assert {"kernelgauge", "python", "torch", "cpu", "cores", "gpu"} <= set(told["environment"])
     assert [(each["backend"], each["device"]) for each in told["backends"]] == PLACES
     assert [each["works"] for each in told["backends"]] == [finding.works for finding in findings.values()]
