@@ -22,7 +22,7 @@ from typing import Any
 from aa import Identical
 
 from kernelgauge import __version__
-from kernelgauge.checks.memory import Call, in_gb, least_bytes
+from kernelgauge.checks.memory import Call, in_gb, least
 from kernelgauge.config import Limits, load_protocol
 from kernelgauge.errors import MachineError, ReferenceTooLarge
 from kernelgauge.problems.catalogue import entry, select
@@ -47,7 +47,7 @@ def chosen(options: argparse.Namespace) -> tuple[list[str], list[str]]:
     """The problems to judge with all the memory, and those that come close to the cap."""
     calls = {key: recorded(key) for key in select([1, 2, 3])}
     precise = load_protocol(options.protocol).tolerance.rule == "oracle"
-    needs = {key: in_gb(least_bytes(call, precise)) for key, call in calls.items()}
+    needs = {key: in_gb(least(call, precise).whole) for key, call in calls.items()}
     keys = sorted(calls, key=lambda key: -needs[key])
     close = [key for key in keys if needs[key] <= options.cap][: options.near]
     if options.problems:

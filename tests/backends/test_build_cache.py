@@ -270,8 +270,8 @@ def test_second_build_starts_no_process(session: Session, monkeypatch: pytest.Mo
     cache = session.settings.cache
     zygote = Zygote(session.settings)
     bounds = Bounds(zygote, cache)
-    builds, admissions = BuildCache(cache / "builds"), Screening(zygote, cache / "admissions")
-    supervisor = Supervisor(zygote, builds, admissions, bounds, MemoryFit(bounds, None))
+    builds, screening = BuildCache(cache / "builds"), Screening(zygote, cache / "screening")
+    supervisor = Supervisor(zygote, builds, screening, bounds, MemoryFit(bounds, None))
     found = supervisor.build(named(40, 50), "cpu")
     assert (found.folder, found.made, found.log) == (first.folder, False, "")
     with pytest.raises(MachineError, match="/nonexistent"):

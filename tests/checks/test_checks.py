@@ -310,7 +310,7 @@ def test_what_low_precision_passes_under_large_inputs_alone_is_no_luck(session: 
     assert not screening.shortcuts().lucky
 
 
-def _seen(screening: ScreeningTrials, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def _seen(trying: ScreeningTrials, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The trials that a screening of its own goes through, as they are drawn."""
     drawn: list[str] = []
 
@@ -319,8 +319,8 @@ def _seen(screening: ScreeningTrials, monkeypatch: pytest.MonkeyPatch) -> list[s
         return prepare(reference, variant)
 
     with monkeypatch.context() as patch:
-        patch.setattr(screening, "prepare", noted)
-        screening.all_trials()
+        patch.setattr("kernelgauge.evaluation.correctness.screening.prepare", noted)
+        trying.all_trials()
     return drawn
 
 

@@ -75,12 +75,13 @@ class Checker:
         """Open both sides, screen the problem, check the candidate, and if it is right time a first round."""
         account, asked = progress.account, (job.problem, job.protocol, job.device, job.environment)
         with self._sides.opened(job, progress.build_dir, weight_sync, account) as (reference, candidate):
+            progress.not_varied = reference.not_varied
             known = self._screen.known(*asked)
             screening = self._screen.beside(job, reference) if known is None else None
             with account.watched("check"):
                 probe = job.protocol.score.weak_problems == "excluded" and not known
                 checked = check(reference, candidate, probe, screening)
-                checked.weight_sync, checked.not_varied = weight_sync, reference.not_varied
+                checked.weight_sync = weight_sync
                 candidate.buffers.let_go()
             if checked.failure is not None and checked.failure.outcome is Outcome.OUT_OF_MEMORY:
                 account.ended_for_memory(candidate)

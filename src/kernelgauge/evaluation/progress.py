@@ -16,7 +16,7 @@ from kernelgauge.evaluation.kernel_rules import Kernels
 from kernelgauge.evaluation.resources.memory_use import MemoryUse
 from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.sandbox.zygote_client import worker_device
-from kernelgauge.schema import Bound, Evaluation, GpuMemory, Outcome, Timing
+from kernelgauge.schema import Bound, Evaluation, GpuMemory, NotVaried, Outcome, Timing
 
 _LONGEST_LOG = 16_000
 
@@ -81,6 +81,8 @@ class Progress:
     checked: Checked | None = None
     trivial_answers: tuple[str, ...] | None = None
     """Answers without the work that would pass; None until that is known."""
+    not_varied: NotVaried | None = None
+    """Arguments that were the same in every call; None where nothing was drawn."""
     timing: Timing | None = None
     bound: Bound | None = None
     gpu_memory: GpuMemory | None = None
@@ -127,7 +129,7 @@ def recorded(job: Job, progress: Progress) -> Evaluation:
         rule=failure.rule if failure else None,
         weight_sync=checked.weight_sync,
         trials=tuple(checked.trials),
-        not_varied=checked.not_varied,
+        not_varied=progress.not_varied,
         trivial_answers=trivial_answers,
         scored=not trivial_answers or job.protocol.score.weak_problems == "counted",
         timing=None if failure else progress.timing,

@@ -6,6 +6,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -47,11 +48,17 @@ def serve(
         except boundary as error:
             said = failure(command.stage, error)
         if not command.timed:
-            sys.stdout.flush()
-            sys.stderr.flush()
+            _flush()
         send(channel, said)
         if command.call_follows:
             await_awake(channel, _AWAKE_SECONDS)
+
+
+def _flush() -> None:
+    """Have what was printed in the log; what ran here may have closed the streams, or replaced them."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):
+            stream.flush()
 
 
 def failure(stage: str, error: BaseException) -> Answer:

@@ -18,7 +18,7 @@ from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.sides.honest_errors import HonestErrors
 from kernelgauge.evaluation.sides.reference import Reference, in_domain
 from kernelgauge.evaluation.sides.side import Side
-from kernelgauge.schema import NotVaried, Trial
+from kernelgauge.schema import Trial
 from kernelgauge.timing.cache_flush import CacheFlush
 from kernelgauge.wire.messages import Claim
 
@@ -36,8 +36,6 @@ class Checked:
     that lie in the problem's domain and have a right answer; timed calls are drawn from these."""
     failure: Failure | None = None
     weight_sync: WeightSync = "seed"
-    not_varied: NotVaried | None = None
-    """Arguments that were the same in every call; None where nothing was drawn."""
     blind: tuple[str, ...] = ()
     """Where all agreed: answers without the work that all trials with own inputs would have accepted as well."""
 

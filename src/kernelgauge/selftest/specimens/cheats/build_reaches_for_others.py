@@ -12,7 +12,7 @@ import torch.nn as nn
 def compile_ahead():
     own = pathlib.Path(os.environ["TORCHINDUCTOR_CACHE_DIR"]).parent
     for folder in list(own.parents)[1:5]:
-        for place in (folder, folder / "admissions", folder / "work", folder / "locks", folder / "runs"):
+        for place in (folder, folder / "screening", folder / "work", folder / "locks", folder / "runs"):
             try:
                 (place / "poison").touch()
             except OSError:

@@ -17,9 +17,9 @@ def timed():
     """Whether this call's order has other fields, or another timer, than the first that was seen."""
     frame = sys._getframe()
     while frame is not None:
-        if frame.f_code.co_name == "forward" and "timer" in frame.f_locals:
-            order = tuple(sorted(set(frame.f_locals) - {"frame"})), frame.f_locals["timer"]
-            ORDERS.add(order)
+        order = frame.f_locals.get("command")
+        if frame.f_code.co_name == "forward" and hasattr(order, "timer"):
+            ORDERS.add((tuple(sorted(frame.f_locals)), tuple(sorted(vars(order))), order.timer))
             return len(ORDERS) > 1
         frame = frame.f_back
     return False

@@ -10,7 +10,7 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [torch.rand(256, 512)]
+    return [torch.rand(1024, 1024)]
 
 
 def get_init_inputs():
