@@ -44,6 +44,7 @@ class InProcess:
         self._init = described["data"]["init"]
         self._weights = secrets.randbits(62)
         self.call_seed = 0
+        self._truth: list[torch.Tensor] = []
         self.oracle.construct(ConstructReference(self._init, self._weights, True, True))
         model = self.oracle._construct(self._init, self._weights, True)
         self.model = model.to(device)
@@ -71,7 +72,8 @@ class InProcess:
     def answers(self, variant: str) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         self.draw(variant)
         answer = self.run()
-        return answer, self._exactly() if in_domain(variant, answer) else answer
+        self._truth = self._exactly() if in_domain(variant, answer) else answer
+        return answer, self._truth
 
     def _exactly(self, noise: RoundingNoise | None = None) -> list[torch.Tensor]:
         try:
@@ -82,10 +84,10 @@ class InProcess:
     def eager_distances(self, answer: list[torch.Tensor], truth: list[torch.Tensor]) -> list[Distance]:
         return distances(answer, truth)
 
-    def err(self, noise: int, variances: Any = "usual") -> tuple[list[torch.Tensor], bool]:
+    def err(self, noise: int, variances: Any = "usual") -> tuple[list[Distance], bool]:
         generator = torch.Generator(self.oracle.device).manual_seed(noise)
         rounding = RoundingNoise(generator, self.oracle.variant == "offgrid", variances)
-        return self._exactly(rounding), rounding.normalised
+        return distances(self._exactly(rounding), self._truth), rounding.normalised
 
     def imitate(self, precision: str) -> list[torch.Tensor]:
         """An answer that is exact but for inputs and parameters rounded so."""
@@ -93,9 +95,6 @@ class InProcess:
         self.oracle._write = lambda region, outputs: kept.setdefault(region, list(outputs)) and {}  # type: ignore
         self.oracle.imitate(Imitate(self.call_seed, precision))
         return [tensor.float() if tensor.is_floating_point() else tensor for tensor in kept["shortcut"]]
-
-    def forget_errors(self) -> None:
-        """There is no region to give back."""
 
     def forget_shortcuts(self) -> None:
         """There is no region to give back."""

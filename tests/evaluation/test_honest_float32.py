@@ -183,7 +183,6 @@ def test_the_oracle_is_asked_only_where_the_usual_bound_refuses(session: Session
         facts = prepare(reference, "own")
         assert judged(_in_one_chain(reference)).agreed
         assert honest.asked <= asked + 12
-        assert reference._oracle._noisy is None, "its memory is given back"
 
 
 def test_where_memory_does_not_suffice_the_usual_bound_stands(

@@ -66,7 +66,7 @@ class Imitate(Command, answer="done"):
 
 @dataclass(frozen=True)
 class Err(Command, answer="done"):
-    """What honest float32 arithmetic could make of the arguments just drawn, into the region `noisy`."""
+    """How far from the region `truth` honest float32 arithmetic could be, for the arguments just drawn."""
 
     seed: int
     noise: int

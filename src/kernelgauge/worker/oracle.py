@@ -18,6 +18,7 @@ import torch
 
 from kernelgauge.backends.loading import import_file
 from kernelgauge.checks.inputs import classify, rounded, unchanged, vary
+from kernelgauge.checks.numerics import distances
 from kernelgauge.config import MathMode
 from kernelgauge.schema import GB
 from kernelgauge.wire.arguments import decode, encode
@@ -205,11 +206,19 @@ class Oracle:
                     tensor.copy_(kept[name])
 
     def err(self, command: Err) -> Answer:
-        """An answer of honest float32 arithmetic, and with it whether `offgrid` inputs themselves were normalised."""
+        """How far honest float32 arithmetic may be from the right outputs, which `Expect` has written.
+
+        Also whether `offgrid` inputs themselves were normalised. The answer with its errors stays here: beside all
+        that lies on the device then, outputs of a published size have no room for a copy.
+        """
         generator = torch.Generator(self.device).manual_seed(command.noise)
         rounding = RoundingNoise(generator, self.variant == "offgrid", command.variances)
         outputs = self._forward(command.seed, rounding)
-        return self._write("noisy", outputs) | {"data": {"normalised": rounding.normalised}}
+        truth = self.regions["truth"].tensors([TensorSpec(**spec) for spec in _as_specs(outputs)])
+        errors = [{"rms": each.rms, "worst": each.worst} for each in distances(outputs, truth)]
+        outputs.clear()
+        self._let_go()
+        return {"event": "done", "data": {"errors": errors, "normalised": rounding.normalised}}
 
     def _default(self, name: str) -> float:
         """The constant a parameter starts with under PyTorch's default initialisers; 0 for one drawn at random."""

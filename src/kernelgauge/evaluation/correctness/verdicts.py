@@ -24,7 +24,7 @@ class Honest(Protocol):
     """Knows what honest float32 arithmetic makes of the inputs drawn last; see `honest_errors.HonestErrors`."""
 
     def widen(
-        self, variant: str, found: Sequence[Distance], usual: Sequence[Allowance], truth: Sequence[torch.Tensor]
+        self, variant: str, found: Sequence[Distance], usual: Sequence[Allowance]
     ) -> tuple[list[Allowance], list[float | None]]:
         """What is allowed, and the error found in each output; None where nobody asked."""
 
@@ -100,7 +100,7 @@ def compare(
         allowed = [allowance(tolerance, own, variant) for own in eager]
         refused = not all(limit.accepts(error) for limit, error in zip(allowed, found, strict=True))
         if refused and honest is not None and tolerance.honest_multiple:
-            allowed, typical = honest.widen(variant, found, allowed, truth)
+            allowed, typical = honest.widen(variant, found, allowed)
     worst = max(range(len(found)), key=lambda index: allowed[index].used(found[index]))
     trial = Trial(
         variant=variant,

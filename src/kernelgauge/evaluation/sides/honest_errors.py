@@ -62,7 +62,6 @@ class HonestErrors:
         variant: str,
         found: Sequence[Distance],
         usual: Sequence[Allowance],
-        truth: Sequence[torch.Tensor],
         asks: bool = True,
     ) -> tuple[list[Allowance], list[float | None]]:
         """What is allowed where honest arithmetic may be further off than usual, and how far that was found to be.
@@ -72,7 +71,6 @@ class HonestErrors:
         Args:
             found: errors of an answer, one for each output.
             usual: what is allowed anyway.
-            truth: the right outputs.
             asks: the oracle, where what is known does not settle it.
         """
         tolerance = self._reference.protocol.tolerance
@@ -92,7 +90,7 @@ class HonestErrors:
                         return widened, self._typical(draws)
                 if not asks or len(here) >= _MOST or (len(here) >= _LEAST and self._hopeless(found, widened, usual)):
                     return widened, self._typical(here) if here else nothing[1]
-                drawn = self._draw(truth)
+                drawn = self._draw()
                 known.append(drawn)
                 here.append(drawn)
         return nothing
@@ -118,7 +116,7 @@ class HonestErrors:
         if not self._reference.precise or self._reference.protocol.tolerance.math in NARROW:
             return ""
         with self._asking():
-            if self._cancelled(found, truth):
+            if self._cancelled(found):
                 return (
                     "cancellation: as a variance from the mean of squares less the squared mean errs, in float32, "
                     "where the mean is large beside the deviation"
@@ -139,20 +137,20 @@ class HonestErrors:
                 )
         return why
 
-    def _cancelled(self, found: Distance, truth: Sequence[torch.Tensor]) -> bool:
-        one = self._largest(self._draw(truth, "one_pass"))
-        two = self._largest(self._draw(truth, "two_pass"))
+    def _cancelled(self, found: Distance) -> bool:
+        one = self._largest(self._draw("one_pass"))
+        two = self._largest(self._draw("two_pass"))
         return one > 4 * two and one / _SHORT_OF <= found.rms <= _ALIKE * 4 * one and found.rms > 4 * two
 
     @staticmethod
     def _largest(found: Sequence[Distance]) -> float:
         return max(each.rms for each in found)
 
-    def _draw(self, truth: Sequence[torch.Tensor], variances: Variances = "usual") -> list[Distance]:
+    def _draw(self, variances: Variances = "usual") -> list[Distance]:
         self.asked += 1
-        answer, normalised = self._reference.err(secrets.randbits(62), variances)
+        errors, normalised = self._reference.err(secrets.randbits(62), variances)
         self._normalised |= normalised
-        return distances(answer, truth)
+        return errors
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
@@ -165,7 +163,6 @@ class HonestErrors:
             reason = str(error).splitlines()[0]
             reference.notes.append(f"what honest float32 arithmetic makes of the inputs is not known: {reason}")
         finally:
-            reference.forget_errors()
             reference.forget_shortcuts()
 
     def _widened(
@@ -194,9 +191,9 @@ class _Remembered:
         self._errors = errors
 
     def widen(
-        self, variant: str, found: Sequence[Distance], usual: Sequence[Allowance], truth: Sequence[torch.Tensor]
+        self, variant: str, found: Sequence[Distance], usual: Sequence[Allowance]
     ) -> tuple[list[Allowance], list[float | None]]:
-        return self._errors.widen(variant, found, usual, truth, asks=False)
+        return self._errors.widen(variant, found, usual, asks=False)
 
     def explain(self, found: Distance, outputs: Sequence[torch.Tensor], truth: Sequence[torch.Tensor]) -> str:
         return self._errors.explain(found, outputs, truth)

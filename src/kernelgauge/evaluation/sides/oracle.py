@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from kernelgauge.checks.accumulation import Variances
+from kernelgauge.checks.numerics import Distance
 from kernelgauge.config import MathMode
 from kernelgauge.errors import ReferenceTooLarge
 from kernelgauge.evaluation.sides.prefork import PreforkPool, await_device, kind_of
@@ -64,7 +65,6 @@ class OracleProcess:
         """Names of the constructor's arguments."""
         self.alike: dict[str, Domain] = {}
         """Arguments of `forward` that two draws of its own have in common, with their domains."""
-        self._noisy: Region | None = None
 
     def start(self, math: MathMode) -> Any:
         """Import the problem there, and make room for its inputs; returns the constructor's arguments, encoded."""
@@ -120,22 +120,13 @@ class OracleProcess:
         claim = self._tell(Imitate(seed, shortcut))
         return self._shortcut.tensors(specs), bool(claim.data["changed"])
 
-    def err(self, seed: int, noise: int, variances: Variances = "usual") -> tuple[list[torch.Tensor], bool]:
-        """What honest float32 arithmetic could answer, and if `offgrid` inputs were normalised; see `Oracle.err`."""
-        if self._noisy is None:
-            self._noisy = self._create(size_of(self.truth_specs))
-            self._attach("noisy", self._noisy)
-        claim = self._tell(Err(seed, noise, variances))
-        return self._noisy.tensors(self.truth_specs), bool(claim.data["normalised"])
+    def err(self, seed: int, noise: int, variances: Variances = "usual") -> tuple[list[Distance], bool]:
+        """How far honest float32 arithmetic could be from the right outputs that `truth` has returned for this seed.
 
-    def forget_errors(self) -> None:
-        """Give back the memory that `err` has taken."""
-        if self._noisy is not None:
-            noisy, self._noisy = self._noisy, None
-            try:
-                self._tell(Detach("noisy"))
-            finally:
-                noisy.close()
+        Also whether `offgrid` inputs were normalised; see `Oracle.err`.
+        """
+        data = self._tell(Err(seed, noise, variances)).data
+        return [Distance(each["rms"], each["worst"]) for each in data["errors"]], bool(data["normalised"])
 
     def forget_shortcuts(self) -> None:
         """Give back the memory that `imitate` has taken."""
@@ -165,7 +156,7 @@ class OracleProcess:
         """End the process and give the memory of all regions back."""
         if self._process is not None:
             self._process.close()
-        for region in (getattr(self, "inputs", None), self._truth, self._shortcut, self._noisy):
+        for region in (getattr(self, "inputs", None), self._truth, self._shortcut):
             if region is not None:
                 region.close()
 

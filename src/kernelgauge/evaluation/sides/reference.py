@@ -274,13 +274,9 @@ class Reference:
         specs = self._oracle.truth_specs if self.precise else self.expected
         return self._oracle.imitate(self.call_seed, shortcut, specs)
 
-    def err(self, noise: int, variances: Variances = "usual") -> tuple[list[torch.Tensor], bool]:
-        """What honest float32 arithmetic could answer for the inputs just drawn; see `Oracle.err`."""
+    def err(self, noise: int, variances: Variances = "usual") -> tuple[list[Distance], bool]:
+        """How far honest float32 arithmetic could be from `truth` for the inputs just drawn; see `Oracle.err`."""
         return self._oracle.err(self.call_seed, noise, variances)
-
-    def forget_errors(self) -> None:
-        """Give back the memory that `err` has taken."""
-        self._oracle.forget_errors()
 
     def forget_shortcuts(self) -> None:
         """Give back the memory that `imitate` has taken."""
