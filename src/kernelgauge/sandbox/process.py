@@ -111,7 +111,7 @@ class WorkerProcess:
         self._limited = sealed and role == "worker"
         self._folders = [self.scratch, *writable]
         self.device_started = False
-        self._still = Running()
+        self._before = self._still = Running()
         self._others_ns = 0
         try:
             try:
@@ -240,16 +240,23 @@ class WorkerProcess:
         self.halt()
         halted = time.perf_counter_ns()
         worker = Pursuit(self.pid)
-        before, others_before = self._still, self._others_ns
-        self._still = self._ask_holder(b"stop", worker.look)
+        others_before = self._others_ns
+        self._before, self._still = self._still, self._ask_holder(b"stop", worker.look)
         ran_ns, used_ns = worker.ran_ns(halted)
         if self._still.processes < 0:
             return halted + ran_ns
         self._others_ns = self._still.used_ns - used_ns
         others_ran_ns = max(self._still.at_ns - halted, 0)
-        if self._still.same_family(before):
+        if self._still.same_family(self._before):
             others_ran_ns = min(others_ran_ns, max(self._others_ns - others_before, 0))
         return halted + ran_ns + others_ran_ns
+
+    def used_between_stops(self) -> int | None:
+        """Processor time in ns that the worker and all it has started used between the last two calls of `freeze`.
+
+        None where nobody can tell, or where processes or threads have come or gone: the time of those is in no sum.
+        """
+        return self._still.used_ns - self._before.used_ns if self._still.same_family(self._before) else None
 
     def ran_while_stopped(self) -> str:
         """In words, if the worker or anything it has started has run since `freeze`; empty if nothing has."""

@@ -23,6 +23,8 @@ NS_PER_MS = 1e6
 _UNRESOLVED = 10.0
 # Copies within so many standard deviations of the reference's are its usual scatter.
 _SCATTER = 4.0
+# A median that is so many standard errors above another is higher.
+_TOLD = 2.0
 # A device that answers so much later than after the reference was at work may still be at work,
 _BUSY_NS = 20_000
 # and hides what matters only from this share of the call on: after a kernel of 20 to 100 ms an H100 answers 0.08 to
@@ -101,7 +103,18 @@ class Samples:
         """On a GPU a call takes less than what messages scatter by: there the memory's floor stands in."""
         if self.claims:
             return [0.0 for _ in samples]
-        return self._surplus(samples, [own.staged_ns for own in self.reference], lambda sample: sample.staged_ns)
+        own = [sample.staged_ns for sample in self.reference]
+        singly = self._surplus(samples, own, lambda sample: sample.staged_ns)
+        if samples is self.reference:
+            return singly
+        typically = statistics.median(sample.staged_ns for sample in samples) - statistics.median(own)
+        told = typically - self._untold_staged_ns()
+        return [max(each, told) for each in singly]
+
+    def _untold_staged_ns(self) -> float:
+        """What every call of a candidate could have done before it, seen in none: on a busy host single calls
+        scatter by more than they take, a median does not."""
+        return _TOLD * standard_error_of_median([sample.staged_ns for sample in self.reference])
 
     def unfinished(self) -> float:
         """Share of the candidate's calls that left a part that matters of their work on the device when they said
@@ -270,7 +283,8 @@ class Samples:
         error_ms = standard_error_of_median(self.overheads()) / NS_PER_MS
         shift = 2 * error_ms * abs(1 / statistics.median(candidate) - 1 / statistics.median(reference))
         known = estimate.widened(max(plan.resolution, min(shift, 0.99)))
-        shaved = estimate.estimate / (1 + _SHAVED_NS / NS_PER_MS / statistics.median(candidate))
+        unseen_ms = max(_SHAVED_NS, self._untold_staged_ns()) / NS_PER_MS
+        shaved = estimate.estimate / (1 + unseen_ms / statistics.median(candidate))
         return replace(known, low=min(known.low, shaved))
 
     def slow_calls(self, plan: TimingPlan) -> SlowCalls:

@@ -38,7 +38,8 @@ class Call:
     """From the order to copy until the outputs were in the region: nothing but a copy, if that was true."""
     claim: Claim
     staged_ns: int = 0
-    """From letting the worker go on until it said that it was ready for the call."""
+    """From letting the worker go on until it said that it was ready for the call; no more than the processor time
+    that it used then, as it may have waited for a core."""
 
 
 class Side(ModelWorker):
@@ -68,6 +69,8 @@ class Side(ModelWorker):
         self._seed = seed
         if stop:
             self.process.freeze()
+            used = self.process.used_between_stops()
+            self._staged_ns = self._staged_ns if used is None else min(self._staged_ns, used)
         self.buffers.fill(master)
         self.check_still()
 
