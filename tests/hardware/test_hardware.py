@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernelgauge.hardware import environment
+from kernelgauge.hardware import cores, environment
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,21 @@ def test_only_visible_gpus_count(monkeypatch: pytest.MonkeyPatch, listed: str, c
     monkeypatch.setattr(environment, "gpu", lambda: ("NVIDIA H200", "580"))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", listed)
     assert environment.gpu_count.__wrapped__() == count
+
+
+@pytest.mark.parametrize(
+    ("listed", "device", "number"),
+    [(None, "cuda:1", 1), ("1", "cuda", 1), ("3,1", "cuda:1", 1), ("GPU-bb", "cuda:0", 1), ("MIG-cc", "cuda:0", 0)],
+)
+def test_who_sees_other_gpus_launches_on_other_cores(
+    monkeypatch: pytest.MonkeyPatch, listed: str | None, device: str, number: int
+) -> None:
+    monkeypatch.setattr(environment, "host_gpus", lambda: ("GPU-aa11", "GPU-bb22"))
+    monkeypatch.setattr(cores.os, "sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setattr(cores, "_siblings", lambda core: {core})
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if listed is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", listed)
+    assert cores.launch_core(device) == 7 - number
+    monkeypatch.setattr(cores, "host_gpus", lambda: ("GPU-aa11", "GPU-bb22"))
+    assert cores.launch_cores() == [7, 6], "all of the machine's are kept free"

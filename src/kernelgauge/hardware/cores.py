@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from kernelgauge.hardware.environment import gpu_count
+from kernelgauge.hardware.environment import host_gpus, host_index
 
 _TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 # Niceness of what makes way for others.
@@ -20,16 +20,24 @@ _LAST = 10
 _ENOUGH = 4
 
 
-def launch_core(number: int) -> int | None:
-    """The core that launches for device `number`: the last ones, one after the other; None on a small machine."""
+def launch_core(device: str) -> int | None:
+    """The core that launches for a GPU such as `cuda:1`; None on a small machine.
+
+    The last cores, one after the other in the order of the machine's GPUs: two processes that see one GPU each, by
+    CUDA_VISIBLE_DEVICES, would launch on the same core if they counted what they see.
+    """
+    return _core_of(host_index(device))
+
+
+def _core_of(number: int) -> int | None:
     cores = sorted(os.sched_getaffinity(0))
     own = [core for core in reversed(cores) if core == min(_siblings(core))] or cores
     return own[number % len(own)] if len(cores) >= _ENOUGH else None
 
 
 def launch_cores() -> list[int]:
-    """The cores that launch for all visible GPUs."""
-    found = [launch_core(number) for number in range(gpu_count())]
+    """The cores that launch for all GPUs of the machine: some of them may be another process's."""
+    found = [_core_of(number) for number in range(len(host_gpus()))]
     return [core for core in found if core is not None]
 
 

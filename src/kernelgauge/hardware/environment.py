@@ -112,8 +112,25 @@ def gpu_count() -> int:
     if listed is not None:
         numbers = listed.split(",")
         return numbers.index("-1") if "-1" in numbers else len(numbers)  # which hides all from there on
-    done = subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True, timeout=20)
-    return len(done.stdout.splitlines())
+    return len(host_gpus())
+
+
+@cache
+def host_gpus() -> tuple[str, ...]:
+    """UUIDs of all NVIDIA GPUs that nvidia-smi lists, in its order, whichever of them this process sees."""
+    if gpu() is None:
+        return ()
+    ask = ["nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader"]
+    done = subprocess.run(ask, capture_output=True, text=True, timeout=20)
+    return tuple(line.strip() for line in done.stdout.splitlines())
+
+
+def host_index(device: str) -> int:
+    """Number of a GPU among all of the machine: processes that see different GPUs agree on it."""
+    named = visible_devices(device)
+    if named.isdigit():
+        return int(named)
+    return next((n for n, uuid in enumerate(host_gpus()) if uuid.startswith(named)), device_index(device))
 
 
 def cpu_model() -> str:

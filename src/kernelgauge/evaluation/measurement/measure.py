@@ -30,7 +30,6 @@ from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.evaluation.sides.side import Call, Side
 from kernelgauge.hardware.clocks import GpuClocks, Reading, summary
 from kernelgauge.hardware.cores import keeping_off, launch_core, launch_cores, pin, spread_threads
-from kernelgauge.hardware.environment import device_index
 from kernelgauge.schema import Outcome, Timing
 from kernelgauge.timing.cache_flush import CacheFlush
 from kernelgauge.timing.ratio import Ratio
@@ -74,7 +73,7 @@ class Measurement:
         self._samples = Samples(claims=on_gpu)
         self._flush = CacheFlush(device)
         self._clocks = GpuClocks(device) if on_gpu else None
-        self._core = launch_core(device_index(device)) if on_gpu else None
+        self._core = launch_core(device) if on_gpu else None
         # Other devices have launch cores too, and this thread looks for messages without sleeping.
         self._launching = launch_cores() if on_gpu else []
         self._readings: list[Reading] = []
