@@ -75,6 +75,7 @@ class Supervisor:
             MachineError: the machine failed twice.
         """
         progress, on_cpu = Progress(), job.device == "cpu"
+        self.zygote.begin()  # beside what is read and built
         with recording(job, progress):
             progress.kernels = self._read(job, progress)
             progress.kernels.allowed()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -42,7 +43,7 @@ BESIDE_A_GPU = 4
 
 
 class _Forker:
-    """One started zygote: its process, and the socket that requests go to.
+    """One started zygote: its process, and the socket that requests go to, once it is `ready`.
 
     Args:
         preload: modules that it imports before it forks.
@@ -74,15 +75,24 @@ class _Forker:
             cwd="/",
         )
         theirs.close()
+        self.started_device: bool | None = None
+        """Whether what it imported has started a GPU, so that no process forked from it could; None until it is
+        ready."""
+        self._importing = ExitStack()  # which takes seconds, and somebody may be timed meanwhile
+        self._importing.enter_context(off_launch_cores(self.process.pid))
+
+    def await_ready(self) -> None:
+        """Wait until it has imported what it should; raises MachineError if it does not come to that."""
+        if self.started_device is not None:
+            return
         self.socket.settimeout(_START_SECONDS)
         try:
-            with off_launch_cores(self.process.pid):  # imports take seconds, and somebody may be timed meanwhile
+            with self._importing:
                 ready, _ = receive(self.socket)
         except (EOFError, OSError) as error:
             self.close()
             raise MachineError(f"the worker zygote did not start: {error}") from error
         self.started_device = bool(ready["started_device"])
-        """Whether what it imported has started a GPU, so that no process forked from it could."""
 
     def close(self) -> None:
         """End the process and with it every process forked from it."""
@@ -109,6 +119,12 @@ class Zygote:
         self._lock = threading.Lock()
         self._stopped = False
 
+    def begin(self) -> None:
+        """Start the one that preloads nothing, which every evaluation needs; it is not waited for."""
+        with self._lock:
+            if not self._stopped:
+                self._started(())
+
     def fork(self, request: dict[str, Any], descriptors: list[int]) -> None:
         """Fork one worker; `descriptors`: its channel, status pipe, log, and the control of its namespace."""
         with self._lock:
@@ -123,17 +139,20 @@ class Zygote:
     def _forker(self, preload: tuple[str, ...]) -> _Forker:
         """The one that has imported these modules; where that starts a GPU, the one that has imported none."""
         wanted = () if preload in self._not_preloaded else preload
-        forker = self._forkers.get(wanted)
-        if forker is not None and forker.process.poll() is None:
-            return forker
-        forker = _Forker(self.settings, wanted)
+        forker = self._started(wanted)
+        forker.await_ready()
         if forker.started_device:
-            forker.close()
+            self._forkers.pop(wanted).close()
             if not wanted:
                 raise MachineError("PyTorch starts the GPU when it is imported: no process can be forked from it")
             self._not_preloaded.add(wanted)
             return self._forker(wanted)
-        self._forkers[wanted] = forker
+        return forker
+
+    def _started(self, preload: tuple[str, ...]) -> _Forker:
+        forker = self._forkers.get(preload)
+        if forker is None or forker.process.poll() is not None:
+            forker = self._forkers[preload] = _Forker(self.settings, preload)
         return forker
 
     def check_layers(self, layers: tuple[str, ...]) -> None:

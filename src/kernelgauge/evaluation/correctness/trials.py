@@ -85,6 +85,7 @@ def prepare(reference: Reference, variant: str) -> Facts:
 
 def _try_candidate(reference: Reference, candidate: Side, facts: Facts, where: str, cold: bool) -> Trial:
     plan = reference.protocol.timing_on(reference.device)
+    candidate.allow(reference.side.slowest_s)
     candidate.stage(reference.arguments, reference.master, reference.call_seed, stop=True)
     if cold:
         CacheFlush(reference.device)()

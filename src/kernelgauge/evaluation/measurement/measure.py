@@ -120,6 +120,8 @@ class Measurement:
 
     def _timed(self, side: Side, reference: Reference) -> Call:
         """One timed call on the inputs just drawn; the side is stopped while they arrive, and before we look."""
+        if side is not reference.side:
+            side.allow(reference.side.slowest_s)
         with reference.blamed(side):
             side.stage(reference.arguments, reference.master, reference.call_seed, stop=True)
             self._flush()

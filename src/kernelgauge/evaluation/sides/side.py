@@ -45,8 +45,27 @@ class Call:
 class Side(ModelWorker):
     """A worker that runs its model on inputs the parent stages; the clock is the parent's."""
 
+    slowest_s = 0.0
+    """The longest call so far."""
     _seed = 0
     _staged_ns = 0
+    _reference_s = 0.0
+
+    def allow(self, reference_s: float) -> None:
+        """Take a call for a hang that lasts much longer than the reference's slowest one; see `Limits`.
+
+        Args:
+            reference_s: 0 where it has not been called yet: then nothing changes.
+        """
+        self._reference_s = reference_s or self._reference_s
+
+    @property
+    def call_seconds(self) -> float:
+        """Limit of one call, after the first."""
+        limits = self.limits
+        if not self._reference_s:
+            return limits.call_seconds
+        return min(limits.call_seconds, max(limits.hang_seconds, limits.hang_times * self._reference_s))
 
     def stage(self, arguments: list[Any], master: Region, seed: int, stop: bool = False) -> None:
         """Make the worker ready for the next call, put its inputs in place, spoil the output region.
@@ -76,9 +95,15 @@ class Side(ModelWorker):
 
     def limit_of(self, calls: float) -> float:
         """Seconds that so many calls may take together; the first in its process may take longer."""
-        limits = self.limits
-        more = 0.0 if self.first_call_s is not None else max(0.0, limits.first_call_seconds - limits.call_seconds)
-        return limits.call_seconds * calls + more
+        first = self.call_seconds
+        if self.first_call_s is None:
+            first = max(first, self.limits.first_call_seconds)
+        return first + self.call_seconds * (calls - 1)
+
+    def _idle_seconds(self) -> float:
+        """How long a call may leave no files behind: what compiles in its first one may take a while for each."""
+        may_compile = self.first_call_s is None and self._source.build_dir is None
+        return self.limits.call_seconds if may_compile else self.call_seconds
 
     def call(self, timer: str = "host_time", look: bool = False) -> Call:
         """Run forward once on the staged inputs; the clock is the parent's.
@@ -100,7 +125,7 @@ class Side(ModelWorker):
             start = time.perf_counter_ns()
             process.tell(forward)
             process.thaw()
-            first = process.receive_raw(limit, spin, idle=self.limits.call_seconds)
+            first = process.receive_raw(limit, spin, idle=self._idle_seconds())
             computed = time.perf_counter_ns()
             if look:
                 computed = process.freeze()  # what ran on counts as well
@@ -124,9 +149,10 @@ class Side(ModelWorker):
                 process.halt()
             claim = process.parse(second, Copy.answer)
         except WORKER_FAILURES as error:
-            raise explain_end("forward", self.limits.call_seconds, error, process.log()) from error
+            raise self._ended(error) from error
         if self.first_call_s is None:
             self.first_call_s = (computed - start) / 1e9
+        self.slowest_s = max(self.slowest_s, (computed - start) / 1e9)
         if claim.event == "failed":
             raise claimed_failure("forward", claim)
         if claim.forward_ns > (computed - start) * _CLOCKS_AGREE:
@@ -136,6 +162,12 @@ class Side(ModelWorker):
             if aliases:
                 claim = claim.model_copy(update={"aliases_input": True})
         return Call(computed - start, drained - computed, done - copying, claim, self._staged_ns)
+
+    def _ended(self, error: Exception) -> Failure:
+        failure = explain_end("forward", self.call_seconds, error, self.process.log())
+        if failure.outcome is Outcome.TIMED_OUT and self._reference_s:
+            failure.reason += f"; the reference's slowest call took {self._reference_s:.3g} s"
+        return failure
 
     def _sample_outputs(self, claim: Claim) -> OutputSample | None:
         found = sample_outputs(self.process.pid, claim.places, self.buffers.expected)
