@@ -59,6 +59,9 @@ class Judging:
         self.ledger = ledger
         self.right = right
         self.options = options
+        file = getattr(options, "again", None)
+        self.again = page.refused(file, "wrong_precision") if file else set[str]()
+        """Starts of ids: of faults in PyTorch text, the only ones to be judged; empty: all."""
         self.counts: Counter[str] = Counter()
 
     def faults(self, key: str) -> None:
@@ -66,9 +69,12 @@ class Judging:
         for sizes, style in FAULTY:
             problem = load_problem(key, sizes)
             made = mutants(problem, style, self.options.each, self.options.most)
-            new = [each for each in made if each.id not in self.ledger]
+            new = [each for each in made if each.id not in self.ledger and self._asked_for(each)]
             for changed, finding in zip(new, examine(problem, [Text(each.text) for each in new]), strict=True):
                 self._judge_fault(changed, finding)
+
+    def _asked_for(self, changed: Changed) -> bool:
+        return not self.again or changed.id[: page.ID_LENGTH] in self.again
 
     def compiled(self, key: str) -> None:
         """The same for candidates with compiled kernels, after the right one itself was judged."""
@@ -193,6 +199,8 @@ def _options() -> argparse.Namespace:
         if name != "honest":
             command.add_argument("--each", type=int, default=1, help="places per operator and candidate")
             command.add_argument("--most", type=int, default=5, help="faults per candidate")
+        if name == "faults":
+            command.add_argument("--again", type=Path, help="only what was wrong_precision in this file of `page`")
         if name != "faults":
             command.add_argument("--repeats", type=int, default=1, help="evaluations of every right candidate")
     shown = commands.add_parser("page")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +20,9 @@ from .operators import OPERATORS
 from .witness import SAME
 
 Row = dict[str, Any]
+
+ID_LENGTH = 12
+"""Of an id, what the JSON file keeps."""
 
 
 def note(run: Path, command: Sequence[str], environment: Environment) -> None:
@@ -223,8 +227,15 @@ def write(run: Path, to: Path) -> None:
     to.with_suffix(".json").write_text(json.dumps(content, separators=(",", ":")))
 
 
+def refused(file: Path, outcome: str) -> set[str]:
+    """Starts of the ids of those faults in a JSON file of `write`, also as `.xz`, that `strict` refused so."""
+    raw = file.read_bytes()
+    content = json.loads(lzma.decompress(raw) if file.suffix == ".xz" else raw)
+    return {row[0] for row in content["faults"] if row[-2] == outcome}
+
+
 def _short(row: Row) -> list[Any]:
     """Start of the id, problem, sizes, style, operator, verdict, case, deviation, outcome under each protocol."""
     names = ("problem", "sizes", "style", "operator", "verdict", "case")
     outcomes = [row[each]["outcome"] if each in row else None for each in PROTOCOLS]
-    return [row["id"][:12], *(row[name] for name in names), float(f"{row['deviation']:.3g}"), *outcomes]
+    return [row["id"][:ID_LENGTH], *(row[name] for name in names), float(f"{row['deviation']:.3g}"), *outcomes]
