@@ -9,7 +9,7 @@ both under seed 42, draw inputs with `get_inputs()` on the CPU and move them to 
 with new seeds (allclose at 1e-2), then three warm-ups and the mean of 100 calls between CUDA events, each after a
 write of 256 MB that empties the L2 cache. The reference is not timed: its times come from a stored table in that
 procedure. `--build-first N` compiles all candidates in N processes at once before the first is judged, as a user with
-many cores would. A line of JSON a kernel.
+many cores would. `--candidate-seconds` ends a kernel that takes longer. A line of JSON a kernel.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TOLERANCE = 1e-2
 WARMUPS = 3
 CALLS = 100
 FLUSHED_BYTES = 256 * 2**20
-LONGEST_SECONDS = 600.0
+BUILD_SECONDS = 600.0
 
 
 @contextmanager
@@ -194,35 +194,38 @@ def architecture(device: str) -> dict[str, str]:
 
 def judge_all(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Rows of the kernels asked for, in that order, until the time is up."""
-    deadline = time.monotonic() + options.limit_seconds
+    began = time.monotonic()
+    deadline = began + options.limit_seconds
     with tempfile.TemporaryDirectory(prefix="naive-") as root:
         folders = laid_out(Path(root), options)
         shared = built_first(folders.values(), options) if options.build_first else 0.0
-        for key, folder in folders.items():
-            left = deadline - time.monotonic()
-            row = in_fresh_process(folder, options.device, min(left, LONGEST_SECONDS)) if left > 0 else None
-            if row is None and left < LONGEST_SECONDS:
+        for (key, sample), folder in folders.items():
+            left, longest = deadline - time.monotonic(), options.candidate_seconds
+            row = in_fresh_process(folder, options.device, min(left, longest)) if left > 0 else None
+            if row is None and left < longest:
                 return  # cut off by the limit of the run: that says nothing about the kernel
-            row = row or {"correct": False, "error": "took too long", "wall_seconds": LONGEST_SECONDS}
-            yield {"problem": key, "build_share_seconds": shared} | row
+            row = row or {"correct": False, "error": "took too long", "wall_seconds": longest}
+            at = round(time.monotonic() - began, 3)
+            yield {"problem": key, "sample": sample, "build_share_seconds": shared, "at_seconds": at} | row
 
 
-def laid_out(root: Path, options: argparse.Namespace) -> dict[str, Path]:
-    """A folder a kernel, with reference and candidate in it."""
+def laid_out(root: Path, options: argparse.Namespace) -> dict[tuple[str, int], Path]:
+    """A folder a kernel, by problem and sample, with reference and candidate in it."""
     from kernelgauge.generation.folder import Folder
     from kernelgauge.problems.loader import load_problem
     from kernelgauge.schema import Candidate
 
     answers, folders = Folder(options.candidates), {}
-    for number, key in enumerate(options.problems.split(",") if options.problems else answers.problems()):
+    for key in options.problems.split(",") if options.problems else answers.problems():
         problem = load_problem(key, sizes=options.sizes)
-        answer = answers.complete(problem, 0, options.device)
-        if not isinstance(answer, Candidate):
-            raise SystemExit(answer.reason)
-        folder = folders[key] = root / str(number)
-        folder.mkdir()
-        (folder / "reference.py").write_text(problem.source)
-        (folder / "candidate.py").write_text(answer.source)
+        for sample in answers.samples(key):
+            answer = answers.complete(problem, sample, options.device)
+            if not isinstance(answer, Candidate):
+                raise SystemExit(answer.reason)
+            folder = folders[key, sample] = root / str(len(folders))
+            folder.mkdir()
+            (folder / "reference.py").write_text(problem.source)
+            (folder / "candidate.py").write_text(answer.source)
     return folders
 
 
@@ -230,7 +233,7 @@ def built_first(folders: Collection[Path], options: argparse.Namespace) -> float
     """Build all candidates, several at once; seconds of wall time a kernel."""
     started = time.monotonic()
     with ThreadPoolExecutor(options.build_first) as pool:
-        builds = [(folder, options.device, LONGEST_SECONDS, "--build-only") for folder in folders]
+        builds = [(folder, options.device, BUILD_SECONDS, "--build-only") for folder in folders]
         list(pool.map(lambda build: in_fresh_process(*build), builds))
     return round((time.monotonic() - started) / len(folders), 3)
 
@@ -243,6 +246,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--sizes", default="full")
     parser.add_argument("--limit-seconds", type=float, default=float("inf"))
+    parser.add_argument("--candidate-seconds", type=float, default=600.0)
     parser.add_argument("--build-first", type=int, default=0, metavar="N")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--one", nargs=2, type=Path, help=argparse.SUPPRESS)

@@ -2,13 +2,16 @@
 
     python benchmarks/throughput.py --out throughput.json [--candidates benchmarks/cuda_candidates] [--jobs 16]
         [--only N] [--phases naive,cold,warm] [--limit-seconds 280] [--work runs/throughput]
+    python benchmarks/throughput.py --training-step 8 --phases naive_built,cold --out step.json
     python benchmarks/throughput.py --page throughput.json > results/h200/throughput.md
 
 Phases: `naive` (benchmarks/naive_evaluator.py), `naive_built` (the same, all candidates compiled beforehand in
 parallel), `cold` (`kernelgauge run` with an empty cache) and `warm` (again, with what `cold` left in the cache). Each
 is given at most `--limit-seconds`. What is measured goes into `--out` after every phase; with the same `--out`,
 `--work` and questions, a phase that ran out of time goes on where it stopped, and its time adds up. Candidates come
-in an order drawn by `--seed`, so those that a phase did reach are a random subset.
+in an order drawn by `--seed`, so those that a phase did reach are a random subset. With `--training-step 8` they are
+eight answers to each of eight problems, most of them broken (benchmarks/training_step.py), and figures go by what a
+candidate is.
 """
 
 from __future__ import annotations
@@ -28,16 +31,20 @@ from pathlib import Path
 from typing import Any
 
 from gpu_busy import GpuBusy
+from throughput_kinds import by_kind, latency
 from throughput_page import page
+from training_step import write as write_step
 
-from kernelgauge.generation.folder import Folder
+from kernelgauge.generation.folder import Folder, meant_by
 from kernelgauge.hardware.environment import environment
 from kernelgauge.store.run import Run
 
 HERE = Path(__file__).parent
-ASKED = ("candidates", "problems", "device", "sizes", "protocol", "jobs", "environment")
+ASKED = ("candidates", "kinds", "problems", "device", "sizes", "protocol", "jobs", "environment")
 """What must be the same for a measurement to go on."""
 PHASES = ("naive", "naive_built", "cold", "warm")
+STEP_PROBLEMS = 8
+"""Problems of a training step."""
 _LAST_WORDS_SECONDS = 60.0
 
 
@@ -72,10 +79,11 @@ def naive(options: argparse.Namespace, phase: str, keys: list[str]) -> tuple[boo
     ]
     command += ["--problems", ",".join(keys), "--device", options.device, "--sizes", options.sizes]
     command += ["--limit-seconds", str(options.limit_seconds)]
+    command += ["--candidate-seconds", str(options.candidate_seconds)]
     command += ["--build-first", str(options.jobs)] * (phase == "naive_built")
     within(command, options.limit_seconds + _LAST_WORDS_SECONDS, options.work / f"{phase}.log")
     rows = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
-    return len(rows) == len(keys), rows
+    return len(rows) == sum(len(options.samples[key]) for key in keys), rows
 
 
 def kernelgauge(options: argparse.Namespace, phase: str, keys: list[str]) -> tuple[bool, list[dict[str, Any]]]:
@@ -93,9 +101,12 @@ def kernelgauge(options: argparse.Namespace, phase: str, keys: list[str]) -> tup
         *options.flags.split(),
     ]
     cache = {"KERNELGAUGE_CACHE": str(options.work / "cache")}
+    began = datetime.now(UTC)
     ended = within(command, options.limit_seconds, options.work / f"{phase}.log", **cache)
     records = Run.read(out).latest() if (out / "run.json").exists() else []
-    return ended, [record.summary() for record in records]
+    return ended, [
+        record.summary() | {"at_seconds": round((record.created - began).total_seconds(), 3)} for record in records
+    ]
 
 
 def measured(options: argparse.Namespace, phase: str, before: dict[str, Any] | None) -> dict[str, Any]:
@@ -104,7 +115,10 @@ def measured(options: argparse.Namespace, phase: str, before: dict[str, Any] | N
     if ours and not (options.work / phase / "run.json").exists():
         before = None  # begun in another `--work`: there is nothing to go on with
     rows = before["rows"] if before else []
-    judged = {row["problem"] for row in rows}
+    judged = {
+        key for key in options.problems if sum(row["problem"] == key for row in rows) == len(options.samples[key])
+    }
+    rows = [row for row in rows if ours or row["problem"] in judged]
     if before is None:
         shutil.rmtree(options.work / phase, ignore_errors=True)
         if phase == "cold":
@@ -119,7 +133,7 @@ def measured(options: argparse.Namespace, phase: str, before: dict[str, Any] | N
     known = [(share, seconds) for share, seconds in shares if share is not None]
     rows = found if ours else rows + found
     phase_row = {
-        "finished": through and len(rows) == len(options.problems),
+        "finished": through and len(rows) == sum(len(samples) for samples in options.samples.values()),
         "kernels": len(rows),
         "wall_seconds": round(wall + earlier, 1),
         "gpu_busy": round(sum(a * b for a, b in known) / sum(b for _, b in known), 3) if known else None,
@@ -127,6 +141,8 @@ def measured(options: argparse.Namespace, phase: str, before: dict[str, Any] | N
         "seconds": stages(rows),
         "rows": rows,
     }
+    if options.kinds:
+        phase_row |= {"kinds": by_kind(rows, options.kinds), "latency_seconds": latency(rows)}
     return phase_row | {"kernels_per_hour": rate(phase_row, ours)}
 
 
@@ -166,6 +182,17 @@ def begun(options: argparse.Namespace) -> dict[str, Any]:
     return content
 
 
+def training_step(options: argparse.Namespace) -> dict[str, str]:
+    """Make the candidates of a training step the ones that are asked about; returns kinds by `PROBLEM SAMPLE`."""
+    step = options.work / "step"
+    shutil.rmtree(step, ignore_errors=True)
+    problems = min(STEP_PROBLEMS, len(Folder(options.candidates).problems()))
+    kinds = write_step(options.candidates, step, problems, options.training_step, options.seed)
+    options.candidates = step
+    places = {path: meant_by(path) for path in kinds}
+    return {f"{place[0]} {place[1]}": kinds[path] for path, place in places.items() if place is not None}
+
+
 def main() -> None:
     """Measure the phases asked for, or print the page of a measurement."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -174,6 +201,8 @@ def main() -> None:
     parser.add_argument("--sizes", default="full")
     parser.add_argument("--protocol", default="strict")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--training-step", type=int, metavar="N", help="N answers to each of eight problems")
+    parser.add_argument("--candidate-seconds", type=float, default=600.0, help="of the naive evaluator, for each")
     parser.add_argument("--only", type=int, metavar="N", help="so many candidates, drawn by --seed; default: all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--phases", default="naive,cold,warm", help=f"of {', '.join(PHASES)}")
@@ -189,11 +218,14 @@ def main() -> None:
     phases = options.phases.split(",")
     if unknown := set(phases) - set(PHASES):
         parser.error(f"there is no phase {min(unknown)}; there are {', '.join(PHASES)}")
-    options.problems = sorted(Folder(options.candidates).problems())
-    random.Random(options.seed).shuffle(options.problems)
-    options.problems = options.problems[: options.only]
     options.work = options.work.absolute()
     options.work.mkdir(parents=True, exist_ok=True)
+    options.kinds = training_step(options) if options.training_step else {}
+    answers = Folder(options.candidates)
+    options.problems = sorted(answers.problems())
+    random.Random(options.seed).shuffle(options.problems)
+    options.problems = options.problems[: options.only]
+    options.samples = {key: answers.samples(key) for key in options.problems}
     options.out.parent.mkdir(parents=True, exist_ok=True)
     content = begun(options)
     # Both start with PyTorch's files in the machine's page cache, not only the second.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from throughput_kinds import tables
+
 LABELS = {
     "naive": "naive evaluator, a fresh process a kernel",
     "naive_built": "naive evaluator, all built beforehand",
@@ -33,6 +35,7 @@ def page(content: dict[str, Any]) -> str:
         "",
         *_stages(content),
         "",
+        *tables(content),
         *_kernels(content),
         "",
         "Commands: " + "; ".join(f"`{' '.join(command)}`" for command in content["commands"]) + ".",
@@ -42,7 +45,7 @@ def page(content: dict[str, Any]) -> str:
 
 def _rates(content: dict[str, Any]) -> list[str]:
     phases = content["phases"]
-    base = phases.get("naive", {}).get("kernels_per_hour")
+    base = (phases.get("naive") or phases.get("naive_built") or {}).get("kernels_per_hour")
     lines = [
         "| | kernels judged | wall time, s | kernels per hour | ratio | GPU busy |",
         "|---|---:|---:|---:|---:|---:|",
@@ -73,6 +76,8 @@ def stages_of(phase: dict[str, Any]) -> str:
 
 
 def _kernels(content: dict[str, Any]) -> list[str]:
+    if content.get("kinds"):
+        return ["Every candidate's two verdicts are in the JSON."]
     rows = {name: {row["problem"]: row for row in phase["rows"]} for name, phase in content["phases"].items()}
     plain, judged = rows.get("naive", {}), rows.get("cold", {})
     lines = [

@@ -105,3 +105,34 @@ def test_cuda_candidates_answer_forty_problems_of_which_one_does_not_count() -> 
         assert recorded is not None
         weak += [key] if recorded.accepted()["strict"] else []
     assert weak == ["1/99"]
+
+
+def test_a_training_step_is_mostly_broken_and_every_text_its_own(tmp_path: Path) -> None:
+    command = [sys.executable, str(BENCHMARKS / "training_step.py"), str(tmp_path)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "22 does not build, 16 wrong, 6 crashes, 2 hangs, 9 slow, 9 right"
+    kinds = json.loads((tmp_path / "kinds.json").read_text())
+    texts = {path: (tmp_path / path).read_text() for path in kinds}
+    assert len(set(texts.values())) == 64 and len(Folder(tmp_path).problems()) == 8
+    for path, text in texts.items():
+        compile(text, path, "exec")
+        assert ("#error" in text) is (kinds[path] == "does not build")
+
+
+def test_figures_of_a_training_step_go_by_what_a_candidate_is(answers: Path, quick: Path, tmp_path: Path) -> None:
+    done = measure(answers, quick, tmp_path, "--phases", "naive_built,cold", "--training-step", "2")
+    assert done.returncode == 0, done.stderr
+    content = json.loads((tmp_path / "out.json").read_text())
+    for phase in content["phases"].values():
+        assert phase["finished"] and phase["kernels"] == 4
+        assert set(phase["kinds"]) == {"does not build", "wrong", "slow", "right"}
+        assert phase["kinds"]["does not build"]["as_due"] == phase["kinds"]["wrong"]["as_due"] == 1
+        assert all(row["candidates"] == 1 and row["seconds_each"] > 0 for row in phase["kinds"].values())
+        assert 0 < phase["latency_seconds"]["p50"] <= phase["latency_seconds"]["p95"] <= phase["wall_seconds"] + 1
+    shown = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "throughput.py"), "--page", str(tmp_path / "out.json")],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "| cold | does not build | 1 | 1 of 1 |" in shown
