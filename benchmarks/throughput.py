@@ -109,6 +109,18 @@ def kernelgauge(options: argparse.Namespace, phase: str, keys: list[str]) -> tup
     ]
 
 
+def placed(rows: list[dict[str, Any]], before: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """Rows of a phase that went on, with `at_seconds` in its time, not in that of the command that went on."""
+    if before is None:
+        return rows
+    known = {(row["problem"], row["sample"]): row["at_seconds"] for row in before["rows"]}
+    later = before["wall_seconds"]
+    return [
+        row | {"at_seconds": known.get((row["problem"], row["sample"]), round(row["at_seconds"] + later, 3))}
+        for row in rows
+    ]
+
+
 def measured(options: argparse.Namespace, phase: str, before: dict[str, Any] | None) -> dict[str, Any]:
     """One phase, begun or continued."""
     ours = phase in ("cold", "warm")
@@ -131,7 +143,7 @@ def measured(options: argparse.Namespace, phase: str, before: dict[str, Any] | N
     earlier = before["wall_seconds"] if before else 0.0
     shares = [(busy.share, wall)] + ([(before["gpu_busy"], earlier)] if before else [])
     known = [(share, seconds) for share, seconds in shares if share is not None]
-    rows = found if ours else rows + found
+    rows = placed(found if ours else rows + found, before)
     phase_row = {
         "finished": through and len(rows) == sum(len(samples) for samples in options.samples.values()),
         "kernels": len(rows),

@@ -24,19 +24,21 @@ MANIFEST = "kinds.json"
 
 _REPEATS = 20
 _FORWARDS = {
-    "wrong": "return super().forward(*inputs) * 1.5",
+    "wrong": "return _right(self, *inputs) * 1.5",
     "hangs": "while True:\n    pass",
-    "slow": f"for _ in range({_REPEATS}):\n    outputs = super().forward(*inputs)\nreturn outputs",
+    "slow": f"for _ in range({_REPEATS}):\n    outputs = _right(self, *inputs)\nreturn outputs",
 }
 _CRASHES = ('raise RuntimeError("no kernel image is available")', "import os\nos.abort()")
 _WRAPPED = """
 
-Unchanged = ModelNew
+_right = ModelNew.forward
 
 
-class ModelNew(Unchanged):
-    def forward(self, *inputs):
+def _changed(self, *inputs):
 {body}
+
+
+ModelNew.forward = _changed
 """
 
 
@@ -60,7 +62,7 @@ def changed(text: str, kind: str, number: int) -> str:
         text = f"this answer does not build\n{text}"
     body = _CRASHES[number % 2] if kind == "crashes" else _FORWARDS.get(kind)
     if body is not None:
-        text += _WRAPPED.format(body=textwrap.indent(body, " " * 8))
+        text += _WRAPPED.format(body=textwrap.indent(body, " " * 4))
     return f"# answer {number}\n{text}"
 
 

@@ -293,13 +293,13 @@ class Limits(Record):
     call_seconds: float = 60.0
     """For a call of the reference, and of a candidate as long as nobody knows how long the reference takes."""
     hang_seconds: float = 10.0
-    """What takes longer is taken for a hang, if it also takes longer than `hang_times` the reference's slowest call:
-    meanwhile nobody else has the device. Never more than `call_seconds`."""
+    """A call that leaves no files for so long is taken for a hang, if it also lasts longer than `hang_times` the
+    reference's slowest call: meanwhile nobody else has the device. Never more than `call_seconds`."""
     hang_times: float = 20.0
     first_call_seconds: float = 300.0
     """For the first call in each fresh process, in which compilers and autotuners work, as long as files they leave
-    show that: after `call_seconds` without any it is taken for a hang, and for one like any other call where all
-    has been compiled before."""
+    show that: after `call_seconds` without any it is taken for a hang. Where everything was built ahead, the limit
+    without files is that of any other call."""
     memory_gb: float | None = None
     """Memory of the machine that a CPU worker and all it has started may hold; None: half of it."""
     file_gb: float = 2.0

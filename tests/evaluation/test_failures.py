@@ -150,15 +150,21 @@ class ModelNew(torch.nn.Module):
 
 @pytest.fixture(scope="module")
 def impatient() -> Iterator[Session]:
-    limits = Limits(call_seconds=4.0, first_call_seconds=12.0, hang_seconds=2.5)
+    limits = Limits(call_seconds=4.0, first_call_seconds=12.0, hang_seconds=2.5, hang_times=1.0)
     with Session(limits=limits, device="cpu") as session:
         yield session
 
 
 @pytest.mark.parametrize(
     ("slow", "steps", "writes", "waited"),
-    [(1, 13, True, None), (1, 60, False, "4 s"), (1, 60, True, "12 s"), (2, 60, True, "2.5 s")],
-    ids=["compiles", "hangs", "compiles-for-ever", "later"],
+    [
+        (1, 13, True, None),
+        (1, 60, False, "4 s"),
+        (1, 60, True, "12 s"),
+        (2, 60, True, "4 s"),
+        (2, 60, False, "2.5 s"),
+    ],
+    ids=["compiles", "hangs", "compiles-for-ever", "later", "hangs-later"],
 )
 def test_a_first_call_may_take_longer_as_long_as_it_leaves_files(
     impatient: Session, slow: int, steps: int, writes: bool, waited: str | None
@@ -172,7 +178,7 @@ def test_a_first_call_may_take_longer_as_long_as_it_leaves_files(
         assert record.summary()["first_call_s"] == record.first_call_s
     else:
         assert record.outcome is Outcome.TIMED_OUT
-        assert record.reason.startswith(f"forward: no answer within {waited}; the reference's slowest call took 0.")
+        assert record.reason.startswith(f"forward: no answer within {waited}; the reference's slowest call took ")
 
 
 PROBLEM_WITH_IMPORTS = Problem(key="imports", name="imports", source=PROBLEM)
@@ -181,7 +187,7 @@ PROBLEM_WITH_IMPORTS = Problem(key="imports", name="imports", source=PROBLEM)
 def test_a_call_is_no_hang_by_what_the_reference_takes(session: Session) -> None:
     with Reference(session._zygote, PROBLEM_WITH_IMPORTS, load_protocol("strict"), "cpu") as reference:
         side, limits = reference.side, session.settings.limits
-        assert side.call_seconds == limits.call_seconds, "nobody knows yet"
+        assert side.hang_seconds == limits.call_seconds, "nobody knows yet"
         for slowest, limit in ((0.001, 10.0), (0.0, 10.0), (2.0, 40.0), (30.0, 60.0)):
             side.allow(slowest)
-            assert side.call_seconds == limit
+            assert side.hang_seconds == limit

@@ -41,9 +41,10 @@ def test_the_time_between_two_stops_is_that_of_what_ran_in_between(session: Sess
             call = side.call()
             side.process.freeze()
             calling = side.process.used_between_stops()
-        if calling is None:
+        if not side.process.layers:
             pytest.skip("nobody can stop whole namespaces here")
         side.process.freeze()
-        assert calling > 50_000_000 > call.staged_ns
-        assert staging is not None and call.staged_ns <= staging
-        assert side.process.used_between_stops() == 0
+        assert calling is not None and calling > 50_000_000 > call.staged_ns
+        assert staging is not None and staging < calling
+        stopped = side.process.used_between_stops()
+        assert stopped is not None and stopped < 200_000

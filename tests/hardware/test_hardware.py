@@ -50,12 +50,15 @@ def test_only_visible_gpus_count(monkeypatch: pytest.MonkeyPatch, listed: str, c
 def test_who_sees_other_gpus_launches_on_other_cores(
     monkeypatch: pytest.MonkeyPatch, listed: str | None, device: str, number: int
 ) -> None:
-    monkeypatch.setattr(environment, "host_gpus", lambda: ("GPU-aa11", "GPU-bb22"))
+    monkeypatch.setattr(environment, "host_gpus", lambda: ("GPU-aa11", "GPU-bb22", "GPU-cc33", "GPU-dd44"))
     monkeypatch.setattr(cores.os, "sched_getaffinity", lambda _: set(range(8)))
     monkeypatch.setattr(cores, "_siblings", lambda core: {core})
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if listed is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", listed)
     assert cores.launch_core(device) == 7 - number
-    monkeypatch.setattr(cores, "host_gpus", lambda: ("GPU-aa11", "GPU-bb22"))
-    assert cores.launch_cores() == [7, 6], "all of the machine's are kept free"
+    monkeypatch.setattr(cores, "host_gpus", lambda: ("GPU-aa11", "GPU-bb22", "GPU-cc33", "GPU-dd44"))
+    monkeypatch.setattr(cores, "gpu_count", lambda: 1)
+    assert cores.launch_cores() == [4, 5, 6, 7], "all of the machine's are kept free"
+    monkeypatch.setattr(cores, "host_gpus", lambda: tuple(f"GPU-{each}" for each in range(8)))
+    assert cores.launch_cores() == [cores.launch_core("cuda:0")], "too many for others"

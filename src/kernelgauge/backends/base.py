@@ -45,6 +45,8 @@ class Backend:
     """Whether there is a build worth caching."""
     builds_on_host: bool = False
     """Whether its builds need no device, so that they can go on while another candidate is timed there."""
+    compiles_ahead: bool = False
+    """Whether its compilers have done all they do in the build, so that no call waits for one."""
     fence: str = "python"
     """Language tag of its code blocks in a prompt."""
     variables: tuple[tuple[str, str], ...] = field(default=())

@@ -37,6 +37,7 @@ class CppBackend(Backend):
     devices: tuple[str, ...] = ("cpu",)
     compiles: bool = True
     builds_on_host: bool = True
+    compiles_ahead: bool = True
 
     def missing(self, device: str) -> str | None:
         unknown = None if device == "cuda" else super().missing(device)

@@ -27,6 +27,7 @@ class CudaBackend(Backend):
     devices: tuple[str, ...] = ("cuda",)
     compiles: bool = True
     builds_on_host: bool = True
+    compiles_ahead: bool = True
 
     def missing(self, device: str) -> str | None:
         if reason := super().missing(device) or self.cannot_build():

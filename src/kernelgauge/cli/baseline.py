@@ -159,7 +159,12 @@ def _judge(contestant: TorchModes, run: Run, protocol: Protocol) -> list[Done]:
 
     if run.torn:
         typer.echo(f"kernelgauge: {run.torn}", err=True)
-    limits = Limits(build_seconds=_BUILD_SECONDS, call_seconds=_CALL_SECONDS, gpu_memory_gb=run.header.gpu_memory_gb)
+    limits = Limits(
+        build_seconds=_BUILD_SECONDS,
+        call_seconds=_CALL_SECONDS,
+        hang_seconds=_CALL_SECONDS,
+        gpu_memory_gb=run.header.gpu_memory_gb,
+    )
     with Session(limits=limits) as session:
         try:
             with ModesProgress() as watch:

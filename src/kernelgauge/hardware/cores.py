@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from kernelgauge.hardware.environment import host_gpus, host_index
+from kernelgauge.hardware.environment import gpu_count, host_gpus, host_index
 
 _TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 # Niceness of what makes way for others.
@@ -36,9 +36,13 @@ def _core_of(number: int) -> int | None:
 
 
 def launch_cores() -> list[int]:
-    """The cores that launch for all GPUs of the machine: some of them may be another process's."""
-    found = [_core_of(number) for number in range(len(host_gpus()))]
-    return [core for core in found if core is not None]
+    """The cores that launch for the GPUs seen here; and for all others of the machine, which may be another
+    process's, where that leaves half of the cores."""
+    own = {core for number in range(gpu_count()) if (core := launch_core(f"cuda:{number}")) is not None}
+    others = {core for number in range(len(host_gpus())) if (core := _core_of(number)) is not None}
+    cores = os.sched_getaffinity(0)
+    left = cores.difference(*map(_siblings, own | others))
+    return sorted(own | others if 2 * len(left) >= len(cores) else own)
 
 
 def off(cores: Iterable[int]) -> set[int]:

@@ -121,13 +121,16 @@ def host_gpus() -> tuple[str, ...]:
     if gpu() is None:
         return ()
     ask = ["nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader"]
-    done = subprocess.run(ask, capture_output=True, text=True, timeout=20)
+    try:
+        done = subprocess.run(ask, capture_output=True, text=True, timeout=20)
+    except subprocess.TimeoutExpired:
+        return ()
     return tuple(line.strip() for line in done.stdout.splitlines())
 
 
 def host_index(device: str) -> int:
     """Number of a GPU among all of the machine: processes that see different GPUs agree on it."""
-    named = visible_devices(device)
+    named = visible_devices(device).strip()
     if named.isdigit():
         return int(named)
     return next((n for n, uuid in enumerate(host_gpus()) if uuid.startswith(named)), device_index(device))

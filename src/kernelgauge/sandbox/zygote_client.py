@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import warnings
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -43,7 +43,7 @@ BESIDE_A_GPU = 4
 
 
 class _Forker:
-    """One started zygote: its process, and the socket that requests go to, once it is `ready`.
+    """One started zygote: its process, and the socket that requests go to, once `await_ready` has returned.
 
     Args:
         preload: modules that it imports before it forks.
@@ -123,7 +123,8 @@ class Zygote:
         """Start the one that preloads nothing, which every evaluation needs; it is not waited for."""
         with self._lock:
             if not self._stopped:
-                self._started(())
+                with suppress(OSError):  # whoever needs it will say so
+                    self._started(())
 
     def fork(self, request: dict[str, Any], descriptors: list[int]) -> None:
         """Fork one worker; `descriptors`: its channel, status pipe, log, and the control of its namespace."""
@@ -151,7 +152,10 @@ class Zygote:
 
     def _started(self, preload: tuple[str, ...]) -> _Forker:
         forker = self._forkers.get(preload)
-        if forker is None or forker.process.poll() is not None:
+        if forker is not None and forker.process.poll() is not None:
+            forker.close()
+            forker = None
+        if forker is None:
             forker = self._forkers[preload] = _Forker(self.settings, preload)
         return forker
 

@@ -91,7 +91,7 @@ class _Room:
             Failure: a call went wrong; values are not looked at here.
         """
         side, process = self.side, self.side.process
-        limit = side.limit_of(self._calls)
+        limit = side.limits.call_seconds * self._calls
         try:
             start = time.perf_counter_ns()
             process.tell(RunBatch(compute, self._seeds))

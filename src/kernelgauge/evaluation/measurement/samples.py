@@ -23,7 +23,7 @@ NS_PER_MS = 1e6
 _UNRESOLVED = 10.0
 # Copies within so many standard deviations of the reference's are its usual scatter.
 _SCATTER = 4.0
-# A median that is so many standard errors above another is higher.
+# A median that is so many standard errors of the difference above another is higher.
 _TOLD = 2.0
 # A device that answers so much later than after the reference was at work may still be at work,
 _BUSY_NS = 20_000
@@ -108,13 +108,16 @@ class Samples:
         if samples is self.reference:
             return singly
         typically = statistics.median(sample.staged_ns for sample in samples) - statistics.median(own)
-        told = typically - self._untold_staged_ns()
+        told = typically - self._staging_error_ns()
         return [max(each, told) for each in singly]
 
-    def _untold_staged_ns(self) -> float:
-        """What every call of a candidate could have done before it, seen in none: on a busy host single calls
-        scatter by more than they take, a median does not."""
-        return _TOLD * standard_error_of_median([sample.staged_ns for sample in self.reference])
+    def _staging_error_ns(self) -> float:
+        """What the medians of both sides' stagings may differ by without a reason.
+
+        On a busy host single ones scatter by more than a trick would take, a median does not. Nothing of the
+        candidate's own scatter enters.
+        """
+        return _TOLD * math.sqrt(2) * standard_error_of_median([sample.staged_ns for sample in self.reference])
 
     def unfinished(self) -> float:
         """Share of the candidate's calls that left a part that matters of their work on the device when they said
@@ -283,7 +286,7 @@ class Samples:
         error_ms = standard_error_of_median(self.overheads()) / NS_PER_MS
         shift = 2 * error_ms * abs(1 / statistics.median(candidate) - 1 / statistics.median(reference))
         known = estimate.widened(max(plan.resolution, min(shift, 0.99)))
-        unseen_ms = max(_SHAVED_NS, self._untold_staged_ns()) / NS_PER_MS
+        unseen_ms = max(_SHAVED_NS, 2 * self._staging_error_ns()) / NS_PER_MS
         shaved = estimate.estimate / (1 + unseen_ms / statistics.median(candidate))
         return replace(known, low=min(known.low, shaved))
 

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from kernelgauge.backends.registry import backend_named
 from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end
 from kernelgauge.evaluation.sides.model_worker import ModelWorker
 from kernelgauge.sandbox.spot_check import OutputSample, lie_in, sample_outputs
@@ -46,10 +47,11 @@ class Side(ModelWorker):
     """A worker that runs its model on inputs the parent stages; the clock is the parent's."""
 
     slowest_s = 0.0
-    """The longest call so far."""
+    """The longest call so far; the first, in which libraries start, only as long as there is no other."""
     _seed = 0
     _staged_ns = 0
     _reference_s = 0.0
+    _calls = 0
 
     def allow(self, reference_s: float) -> None:
         """Take a call for a hang that lasts much longer than the reference's slowest one; see `Limits`.
@@ -60,8 +62,8 @@ class Side(ModelWorker):
         self._reference_s = reference_s or self._reference_s
 
     @property
-    def call_seconds(self) -> float:
-        """Limit of one call, after the first."""
+    def hang_seconds(self) -> float:
+        """After so long without any sign of a compiler, a call is taken for a hang."""
         limits = self.limits
         if not self._reference_s:
             return limits.call_seconds
@@ -95,15 +97,14 @@ class Side(ModelWorker):
 
     def limit_of(self, calls: float) -> float:
         """Seconds that so many calls may take together; the first in its process may take longer."""
-        first = self.call_seconds
-        if self.first_call_s is None:
-            first = max(first, self.limits.first_call_seconds)
-        return first + self.call_seconds * (calls - 1)
+        limits = self.limits
+        more = 0.0 if self.first_call_s is not None else max(0.0, limits.first_call_seconds - limits.call_seconds)
+        return limits.call_seconds * calls + more
 
     def _idle_seconds(self) -> float:
         """How long a call may leave no files behind: what compiles in its first one may take a while for each."""
-        may_compile = self.first_call_s is None and self._source.build_dir is None
-        return self.limits.call_seconds if may_compile else self.call_seconds
+        may_compile = self.first_call_s is None and not backend_named(self._source.backend).compiles_ahead
+        return self.limits.call_seconds if may_compile else self.hang_seconds
 
     def call(self, timer: str = "host_time", look: bool = False) -> Call:
         """Run forward once on the staged inputs; the clock is the parent's.
@@ -150,9 +151,7 @@ class Side(ModelWorker):
             claim = process.parse(second, Copy.answer)
         except WORKER_FAILURES as error:
             raise self._ended(error) from error
-        if self.first_call_s is None:
-            self.first_call_s = (computed - start) / 1e9
-        self.slowest_s = max(self.slowest_s, (computed - start) / 1e9)
+        self._took((computed - start) / 1e9)
         if claim.event == "failed":
             raise claimed_failure("forward", claim)
         if claim.forward_ns > (computed - start) * _CLOCKS_AGREE:
@@ -163,8 +162,14 @@ class Side(ModelWorker):
                 claim = claim.model_copy(update={"aliases_input": True})
         return Call(computed - start, drained - computed, done - copying, claim, self._staged_ns)
 
+    def _took(self, seconds: float) -> None:
+        self._calls += 1
+        self.slowest_s = seconds if self._calls <= 2 else max(self.slowest_s, seconds)
+        if self.first_call_s is None:
+            self.first_call_s = seconds
+
     def _ended(self, error: Exception) -> Failure:
-        failure = explain_end("forward", self.call_seconds, error, self.process.log())
+        failure = explain_end("forward", self.limits.call_seconds, error, self.process.log())
         if failure.outcome is Outcome.TIMED_OUT and self._reference_s:
             failure.reason += f"; the reference's slowest call took {self._reference_s:.3g} s"
         return failure
