@@ -104,26 +104,33 @@ def _become(
     os._exit(0)
 
 
-def _hold_namespace(control: int, folders: list[Path]) -> None:
+def _hold_namespace(control: int, folders: list[Path], machines_own: int) -> None:
     """First process of a namespace: reaps orphans, takes all with it when it ends.
 
     On the order `stop` it stops all others; to that and to `tell` it answers with a `freeze.Running`, to `held N`
     and `stored N` with the bytes of memory and, in these folders, of disk that they hold; see `resource_usage`.
+
+    Args:
+        machines_own: the device of the machine's `SHARED_MEMORY`: another one there is the namespace's own.
     """
     isolation.die_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     os.closerange(0, control)
     os.closerange(control + 1, 1024)
     parent = socket.socket(fileno=control)
-    outside = SHARED_MEMORY.stat().st_dev if SHARED_MEMORY.is_dir() else 0
     while order := parent.recv(32):
         if order.startswith((b"held ", b"stored ")):
-            closed_in = SHARED_MEMORY.is_dir() and SHARED_MEMORY.stat().st_dev != outside
+            closed_in = _device_of_shared_memory() not in (0, machines_own)
             parent.send(b"%d" % count(order, freeze.others(), folders, closed_in))
         else:
             found = freeze.stop_others() if order == b"stop" else freeze.running()
             parent.send(found.encode())
     os._exit(0)
+
+
+def _device_of_shared_memory() -> int:
+    """0 where there is none."""
+    return SHARED_MEMORY.stat().st_dev if SHARED_MEMORY.is_dir() else 0
 
 
 def _keep(request: dict[str, Any], channel_fd: int, status_fd: int, log: int, control: int) -> None:
@@ -137,9 +144,10 @@ def _keep(request: dict[str, Any], channel_fd: int, status_fd: int, log: int, co
     layers = isolation.leave_namespaces() if request["sealed"] else []
     if layers and request["role"] == "ncu":
         isolation.raise_loopback()
+    machines_own = _device_of_shared_memory()  # before there is a worker, which puts its own in its place
     holder = os.fork() if layers else 0
     if layers and holder == 0:
-        _hold_namespace(control, _files(request).folders)
+        _hold_namespace(control, _files(request).folders, machines_own)
     os.close(control)
     pid = os.fork()
     if pid == 0:
