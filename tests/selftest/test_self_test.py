@@ -114,6 +114,8 @@ def test_a_clock_that_was_believed_would_show(cache_folder: Path, monkeypatch: p
 
     monkeypatch.setattr(Samples, "_bracketed", by_their_word)
     monkeypatch.setattr(Samples, "too_short", lambda self: False)
+    # On a busy machine what stagings could hide is more than that millisecond: another defence.
+    monkeypatch.setattr(Samples, "_staging_error_ns", lambda self: 0.0)
     with Session(threads=1, limits=LIMITS) as session:
         (finding,) = selftest(session, chosen("patched_clock"), "cpu")
     assert finding.verdict == "deviates" and "its time was forged" in finding.why

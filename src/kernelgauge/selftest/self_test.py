@@ -30,7 +30,7 @@ LIMITS = Limits(load_seconds=20, call_seconds=12, first_call_seconds=40, memory_
 # Other users of the machine may spoil one timing, not three.
 _TIMINGS = 3
 # One pair of processes and few samples: what is asked is whether a time can be forged, not how long it is.
-_QUICK = {"processes": 1, "warmups": 3, "min_samples": 10, "max_samples": 12}
+_FEW_SAMPLES = {"processes": 1, "warmups": 3, "min_samples": 10, "max_samples": 12}
 
 SpecimenStanding = Literal["as due", "deviates", "skipped", "error"]
 
@@ -120,8 +120,8 @@ def _judged(
     def started(specimen: Specimen, on: str) -> Job:
         problem = specimen.problem_on(device)
         candidate = Candidate(problem=problem.key, source=specimen.source, backend=specimen.backend)
-        protocol = quick(load_protocol(specimen.protocol)).under(kernel_policy=specimen.kernel_policy)
-        return session.job(problem, candidate, protocol, on)
+        few = with_few_samples(load_protocol(specimen.protocol), specimen.samples)
+        return session.job(problem, candidate, few.under(kernel_policy=specimen.kernel_policy), on)
 
     tasks = [Task(each.name, number, partial(started, each)) for number, each in enumerate(waiting)]
     if not tasks:
@@ -144,11 +144,12 @@ def left_behind(session: Session) -> list[Path]:
     return list((session.settings.cache / "scratch").glob("*/*"))
 
 
-def quick(protocol: Protocol) -> Protocol:
-    """The same rules with few samples from one pair of processes."""
+def with_few_samples(protocol: Protocol, samples: int | None = None) -> Protocol:
+    """The same rules with few samples, or so many, from one pair of processes."""
+    few = _FEW_SAMPLES | ({} if samples is None else {"min_samples": samples, "max_samples": samples})
     content = protocol.model_dump()
-    content["timing"] |= _QUICK
-    content["gpu_timing"] |= _QUICK
+    content["timing"] |= few
+    content["gpu_timing"] |= few
     return Protocol.model_validate(content)
 
 

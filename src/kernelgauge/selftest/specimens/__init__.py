@@ -26,6 +26,7 @@ KEYS = {
     "backend": "its kernel language; default: recognised from the text",
     "needs": "where alone it can be judged: on a `cpu`, on `cuda`, or where this module is installed",
     "time": "`honest`: timed too, it must not come out faster; `20 ms`: nor may any call seem shorter than that",
+    "samples": "how many calls are timed; default 10 to 12",
     "forged": "above how many times the reference's speed its time counts as forged; default 2",
     "says": "words that must be in the reason",
     "scored": "`no`: its record must be left out of the score",
@@ -86,6 +87,12 @@ class Specimen:
         timed."""
         time = self.header.get("time")
         return None if time is None else 0.0 if time == "honest" else float(time.removesuffix(" ms"))
+
+    @property
+    def samples(self) -> int | None:
+        """Calls that are timed; None: as few as for most."""
+        found = self.header.get("samples")
+        return None if found is None else int(found)
 
     @property
     def forged_speedup(self) -> float:

@@ -1,8 +1,10 @@
 # Right on all kinds of inputs in its first eight calls, in which it is checked; then it goes over to what holds on
-# the published range alone, where no input is below zero. Timed calls get all kinds of inputs, too.
+# the published range alone, where no input is below zero. Timed calls get all kinds of inputs,
+# too; so many that each has come at least once after those eight.
 # class: timing/told_apart
 # problem: published_range
 # time: honest
+# samples: 32
 # verdict: wrong_value
 import torch
 import torch.nn as nn
