@@ -10,6 +10,7 @@ from kernelgauge.evaluation.progress import Progress
 from kernelgauge.evaluation.rounds import Rounds
 from kernelgauge.evaluation.screen import Screen
 from kernelgauge.evaluation.sides.prefork import PreforkPool
+from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import Outcome, Timing
 
@@ -17,6 +18,17 @@ from kernelgauge.schema import Outcome, Timing
 _DRAWS = 3
 # What a candidate that constructs in another order can look like where both sides draw from one seed.
 _OTHER_WEIGHTS = (Outcome.WRONG_VALUE, Outcome.WRONG_PRECISION)
+
+
+def other_weights(reference: Side, candidate: Side) -> bool:
+    """Whether both have parameters of the same names and shapes, and other values in them.
+
+    Only then can loading the reference's help. A candidate that says nothing is given the chance.
+    """
+    due, said = reference.parameter_digests(), candidate.parameter_digests()
+    if not due or not said:
+        return True
+    return bool(said.get("names") == due["names"] and said.get("values") != due["values"])
 
 
 class Checker:
@@ -59,7 +71,7 @@ class Checker:
     def _with_equal_weights(self, job: Job, progress: Progress, rounds: Rounds | None) -> Checked:
         """Equal parameters by the seed, or else by state dict: some constructors draw in another order."""
         by_seed = self.once(job, progress, "seed", rounds)
-        if by_seed.failure is None or by_seed.failure.outcome not in _OTHER_WEIGHTS:
+        if not by_seed.other_weights:
             return by_seed
         try:
             by_state = self.once(job, progress, "state_dict", rounds)
@@ -82,6 +94,8 @@ class Checker:
                 probe = job.protocol.score.weak_problems == "excluded" and not known
                 checked = check(reference, candidate, probe, screening)
                 checked.weight_sync = weight_sync
+                if weight_sync == "seed" and checked.failure and checked.failure.outcome in _OTHER_WEIGHTS:
+                    checked.other_weights = other_weights(reference.side, candidate)
                 candidate.buffers.let_go()
             if checked.failure is not None and checked.failure.outcome is Outcome.OUT_OF_MEMORY:
                 account.ended_for_memory(candidate)

@@ -49,6 +49,11 @@ class Construct(Command, answer="constructed"):
 
 
 @dataclass(frozen=True)
+class DigestParameters(Command, answer="done", stage="parameters"):
+    """Digests of the model's parameters; see `parameters.parameter_digests`."""
+
+
+@dataclass(frozen=True)
 class Trim(Command, answer="staged"):
     """Give back what PyTorch keeps of the device's memory for later calls."""
 

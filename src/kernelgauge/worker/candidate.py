@@ -27,6 +27,7 @@ from kernelgauge.wire.arguments import decode
 from kernelgauge.wire.candidate_commands import (
     Build,
     Construct,
+    DigestParameters,
     Forward,
     ForwardForNcu,
     Load,
@@ -48,6 +49,7 @@ from kernelgauge.wire.outputs import GivenOut, flatten, in_memory, overlap, span
 from kernelgauge.wire.regions import Region, dtype_name
 from kernelgauge.wire.shared_memory import opened
 from kernelgauge.worker import serving
+from kernelgauge.worker.parameters import parameter_digests
 from kernelgauge.worker.serving import Answer, warm_up
 
 # Taken before a candidate is there to put something in its place: no isolation layer, a higher price. Torch may have
@@ -111,6 +113,8 @@ class WorkerState:
                 return self.load(command)
             case Construct():
                 return self.construct(command)
+            case DigestParameters():
+                return {"event": "done", "data": parameter_digests(self.model)}
             case Attach():
                 return self.attach(command)
             case Trim():

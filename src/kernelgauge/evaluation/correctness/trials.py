@@ -36,6 +36,8 @@ class Checked:
     that lie in the problem's domain and have a right answer; timed calls are drawn from these."""
     failure: Failure | None = None
     weight_sync: WeightSync = "seed"
+    other_weights: bool = False
+    """Whether it is wrong with weights of its own draw, and those were not the reference's."""
     blind: tuple[str, ...] = ()
     """Where all agreed: answers without the work that all trials with own inputs would have accepted as well."""
 

@@ -23,7 +23,7 @@ from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.worker_errors import WORKER_FAILURES
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
 from kernelgauge.schema import Outcome
-from kernelgauge.wire.candidate_commands import Construct, Load, PeakMemory, Trim
+from kernelgauge.wire.candidate_commands import Construct, DigestParameters, Load, PeakMemory, Trim
 from kernelgauge.wire.commands import Attach, Command
 from kernelgauge.wire.messages import Claim, TensorSpec
 from kernelgauge.wire.regions import Region
@@ -189,6 +189,13 @@ class ModelWorker:
         if claim.event == "failed":
             raise claimed_failure(command.stage, claim)
         return claim
+
+    def parameter_digests(self) -> dict[str, Any]:
+        """Its own word on its parameters; see `parameters.parameter_digests`. Empty if it does not say."""
+        with contextlib.suppress(Failure, MachineError):
+            self.process.thaw()
+            return self.ask(DigestParameters(), self.limits.call_seconds).data
+        return {}
 
     def claimed_peak(self) -> int | None:
         """The most memory that PyTorch has given out in the worker: its own word; None if it does not say."""
