@@ -16,7 +16,7 @@ from kernelgauge.evaluation.measurement.batch import MOST_CALLS, Batch, Uneven, 
 from kernelgauge.evaluation.measurement.deck import Deck
 from kernelgauge.evaluation.measurement.measure import Measurement
 from kernelgauge.evaluation.measurement.samples import Sample, Samples
-from kernelgauge.evaluation.pair import Sides
+from kernelgauge.evaluation.pair import KeptReference, Sides
 from kernelgauge.evaluation.progress import Account
 from kernelgauge.evaluation.sides.prefork import PreforkPool
 from kernelgauge.schema import Candidate, Outcome, Problem
@@ -78,7 +78,11 @@ def batch(session: Session, source: str, text: str = PROBLEM) -> Iterator[Batch]
     candidate = Candidate(problem="own", source=source, backend="torch")
     job = session.job(problem, candidate, load_protocol("strict"), "cpu")
     zygote = session.supervisor.zygote
-    with Sides(zygote, PreforkPool(zygote)).opened(job, None, "seed", Account()) as (reference, side):
+    sides = Sides(zygote, PreforkPool(zygote))
+    with (
+        contextlib.closing(KeptReference()) as kept,
+        sides.opened(job, None, "seed", Account(), kept) as (reference, side),
+    ):
         reference.draw("own")
         with reference.blamed(reference.side):
             reference.answer()

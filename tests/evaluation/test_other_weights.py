@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from kernelgauge.config import load_protocol
@@ -39,6 +42,14 @@ def without_relu(source: str) -> str:
     return source.replace("torch.relu(self.first(x))", "self.first(x)")
 
 
+def noting(method: Callable[..., None], calls: list[str]) -> Callable[..., None]:
+    def noted(self: Reference, *arguments: Any, **named: Any) -> None:
+        calls.append(method.__name__)
+        method(self, *arguments, **named)
+
+    return noted
+
+
 @pytest.mark.parametrize(
     ("source", "outcome", "opened"),
     [
@@ -51,19 +62,14 @@ def without_relu(source: str) -> str:
         ),
     ],
 )
-def test_both_sides_are_opened_again_only_for_other_values(
+def test_both_sides_are_opened_again_only_for_other_values_and_with_the_same_oracle(
     session: Session, monkeypatch: pytest.MonkeyPatch, source: str, outcome: Outcome, opened: int
 ) -> None:
-    real, count = Reference.open, 0
-
-    def counted(self: Reference, *arguments: object, **named: object) -> None:
-        nonlocal count
-        count += 1
-        real(self, *arguments, **named)  # type: ignore[arg-type]
-
+    calls: list[str] = []
+    for method in (Reference.open, Reference.renew):
+        monkeypatch.setattr(Reference, method.__name__, noting(method, calls))
     protocol = load_protocol("strict")
     scores = protocol.score.model_copy(update={"weak_problems": "counted"})  # or else it is screened as well
-    monkeypatch.setattr(Reference, "open", counted)
     record = session.evaluate(
         Problem(key="own", name="own", source=PROBLEM),
         source,
@@ -72,4 +78,4 @@ def test_both_sides_are_opened_again_only_for_other_values(
         kernel_policy="any",
     )
     assert record.outcome is outcome, record.reason
-    assert count == opened
+    assert calls == ["open", "renew"][:opened]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from kernelgauge.evaluation.correctness.trials import Checked, WeightSync, check
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import Job
-from kernelgauge.evaluation.pair import Sides
+from kernelgauge.evaluation.pair import KeptReference, Sides
 from kernelgauge.evaluation.progress import Progress
 from kernelgauge.evaluation.rounds import Rounds
 from kernelgauge.evaluation.screen import Screen
@@ -41,26 +43,30 @@ class Checker:
     def check_and_time(self, job: Job, progress: Progress, timed: bool) -> Timing | None:
         """Check what has not been checked yet, and time: the processes of the last check take the first round."""
         rounds = Rounds(job, progress.account) if timed else None
-        if progress.checked is None:
-            self.check(job, progress, rounds)
-        if rounds is None:
-            return None
-        while rounds.left:
-            assert progress.checked is not None
-            weight_sync = progress.checked.weight_sync
-            with self._sides.opened(job, progress.build_dir, weight_sync, progress.account) as (reference, candidate):
-                self._settle(job, progress)
-                rounds.take(reference, candidate, progress.checked)
-        return rounds.measurement.result()
+        with closing(KeptReference()) as kept:
+            if progress.checked is None:
+                self._check(job, progress, rounds, kept)
+            while rounds is not None and rounds.left:
+                assert progress.checked is not None
+                asked = (job, progress.build_dir, progress.checked.weight_sync, progress.account, kept)
+                with self._sides.opened(*asked) as (reference, candidate):
+                    self._settle(job, progress)
+                    rounds.take(reference, candidate, progress.checked)
+        return rounds.measurement.result() if rounds is not None else None
 
-    def check(self, job: Job, progress: Progress, rounds: Rounds | None = None) -> Checked:
+    def check(self, job: Job, progress: Progress) -> Checked:
         """Is the candidate right? Other weights and inputs are drawn where these do not tell it from no work at all.
 
         Raises:
             Failure: it is not; what was seen is in `progress.checked`.
         """
+        with closing(KeptReference()) as kept:
+            return self._check(job, progress, None, kept)
+
+    def _check(self, job: Job, progress: Progress, rounds: Rounds | None, kept: KeptReference) -> Checked:
         for _ in range(_DRAWS):
-            checked = self._with_equal_weights(job, progress, rounds)
+            kept.close()
+            checked = self._with_equal_weights(job, progress, rounds, kept)
             if not checked.blind:
                 break
         progress.checked = checked
@@ -68,13 +74,15 @@ class Checker:
             raise checked.failure
         return checked
 
-    def _with_equal_weights(self, job: Job, progress: Progress, rounds: Rounds | None) -> Checked:
+    def _with_equal_weights(
+        self, job: Job, progress: Progress, rounds: Rounds | None, kept: KeptReference
+    ) -> Checked:
         """Equal parameters by the seed, or else by state dict: some constructors draw in another order."""
-        by_seed = self.once(job, progress, "seed", rounds)
+        by_seed = self.once(job, progress, "seed", rounds, kept)
         if not by_seed.other_weights:
             return by_seed
         try:
-            by_state = self.once(job, progress, "state_dict", rounds)
+            by_state = self.once(job, progress, "state_dict", rounds, kept)
             if by_state.failure is None:
                 return by_state
         except Failure:
@@ -83,10 +91,17 @@ class Checker:
             # else names or shapes differ: this way says nothing about the candidate
         return by_seed
 
-    def once(self, job: Job, progress: Progress, weight_sync: WeightSync, rounds: Rounds | None) -> Checked:
+    def once(
+        self,
+        job: Job,
+        progress: Progress,
+        weight_sync: WeightSync,
+        rounds: Rounds | None,
+        kept: KeptReference,
+    ) -> Checked:
         """Open both sides, screen the problem, check the candidate, and if it is right time a first round."""
         account, asked = progress.account, (job.problem, job.protocol, job.device, job.environment)
-        with self._sides.opened(job, progress.build_dir, weight_sync, account) as (reference, candidate):
+        with self._sides.opened(job, progress.build_dir, weight_sync, account, kept) as (reference, candidate):
             progress.not_varied = reference.not_varied
             known = self._screen.known(*asked)
             screening = self._screen.beside(job, reference) if known is None else None

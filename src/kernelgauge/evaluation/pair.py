@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
@@ -20,6 +20,27 @@ from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import Outcome
 
 
+class KeptReference:
+    """The reference of one evaluation, between one pair of processes and the next: its oracle goes on."""
+
+    def __init__(self) -> None:
+        self._reference: Reference | None = None
+
+    def take(self) -> Reference | None:
+        """What was kept, which is the caller's from now on."""
+        reference, self._reference = self._reference, None
+        return reference
+
+    def keep(self, reference: Reference) -> None:
+        """Have it here for the next pair, for which its own side is made anew."""
+        self._reference = reference
+
+    def close(self) -> None:
+        """End what was kept: whoever opens next draws other parameters."""
+        if (reference := self.take()) is not None:
+            reference.close()
+
+
 class Sides:
     """Opens the two sides of an evaluation."""
 
@@ -28,9 +49,17 @@ class Sides:
 
     @contextlib.contextmanager
     def opened(
-        self, job: Job, build_dir: Path | None, weight_sync: WeightSync, account: Account
+        self,
+        job: Job,
+        build_dir: Path | None,
+        weight_sync: WeightSync,
+        account: Account,
+        kept: KeptReference,
     ) -> Iterator[tuple[Reference, Side]]:
         """Reference and candidate, each in fresh processes, ready for the first trial.
+
+        Args:
+            kept: where the same evaluation has kept its reference, and keeps this one.
 
         Raises:
             Failure: the candidate does not load, or takes the memory that the reference needs and had without it.
@@ -39,9 +68,13 @@ class Sides:
 
             def open_both(together: bool) -> tuple[Reference, Side]:
                 candidate = Side(self._zygote, job.source(build_dir), job.device, prefork_pool=self._prefork_pool)
-                reference = Reference(self._zygote, job.problem, job.protocol, job.device, self._prefork_pool)
-                stack.push(lambda kind, error, trace: _close(account, reference, candidate, error))
-                self._open(reference, candidate, weight_sync, together)
+                earlier = kept.take()
+                reference = earlier or Reference(
+                    self._zygote, job.problem, job.protocol, job.device, self._prefork_pool
+                )
+                stack.push(lambda kind, error, trace: _close(account, reference, candidate, error, kept))
+                open_reference = reference.renew if earlier else reference.open
+                self._open(reference, candidate, weight_sync, together, open_reference)
                 return reference, candidate
 
             with account.watched("open"):
@@ -53,6 +86,7 @@ class Sides:
                     # One after the other they may fit, or else it is clear which of them does not.
                     without_locals(error)
                     stack.close()
+                    kept.close()
                     self._prefork_pool.let_go(job.device)
                     try:
                         reference, candidate = open_both(together=False)
@@ -66,11 +100,19 @@ class Sides:
                 reason = f"beside this candidate, the memory does not suffice for the reference: {error}"
                 raise Failure(Outcome.OUT_OF_MEMORY, reason) from error
 
-    def _open(self, reference: Reference, candidate: Side, weight_sync: WeightSync, together: bool) -> None:
+    def _open(
+        self,
+        reference: Reference,
+        candidate: Side,
+        weight_sync: WeightSync,
+        together: bool,
+        open_reference: Callable[..., None],
+    ) -> None:
         """Both sides, up to their shared memory.
 
         Args:
             together: start the candidate at the same time as the reference, not after it.
+            open_reference: `Reference.open`, or `renew`.
         """
 
         def open_candidate(ready: Reference) -> None:
@@ -79,9 +121,9 @@ class Sides:
 
         if together:
             candidate.start()
-            reference.open(beside=open_candidate)
+            open_reference(beside=open_candidate)
         else:
-            reference.open()
+            open_reference()
             candidate.start()
             open_candidate(reference)
         self._prefork_pool.renew(reference.device)
@@ -95,7 +137,13 @@ class Sides:
             raise Failure(Outcome.OUT_OF_MEMORY, f"inputs and outputs: {error}") from error
 
 
-def _close(account: Account, reference: Reference, candidate: Side, error: BaseException | None) -> None:
+def _close(
+    account: Account,
+    reference: Reference,
+    candidate: Side,
+    error: BaseException | None,
+    kept: KeptReference,
+) -> None:
     with account.stage("close"):
         if isinstance(error, Failure) and error.outcome is Outcome.OUT_OF_MEMORY:
             account.ended_for_memory(candidate)
@@ -105,6 +153,9 @@ def _close(account: Account, reference: Reference, candidate: Side, error: BaseE
             account.layers = candidate.process.layers
             account.printed(candidate.process.log())
         candidate.end()
-        reference.end()
+        (reference if error else reference.side).end()
         candidate.close()
-        reference.close()
+        if error:
+            reference.close()
+        else:
+            kept.keep(reference)

@@ -20,6 +20,7 @@ from kernelgauge.evaluation.correctness.screening import Screening
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.kernel_rules import Kernels, Rules, Watchable
+from kernelgauge.evaluation.pair import KeptReference
 from kernelgauge.evaluation.progress import Progress, recorded
 from kernelgauge.evaluation.resources.bound import Bounds
 from kernelgauge.evaluation.resources.memory_fit import MemoryFit
@@ -220,8 +221,8 @@ class Supervisor:
         copy, progress = replace(job, candidate=same, attribute="Model", alone=True), Progress()
         rounds = Rounds(copy, progress.account) if timed else None  # what timing takes, though nothing is timed
         try:
-            with one_thread():
-                failure = self._checker.once(copy, progress, "seed", None).failure
+            with one_thread(), contextlib.closing(KeptReference()) as kept:
+                failure = self._checker.once(copy, progress, "seed", None, kept).failure
         except ReferenceTooLarge:
             return False
         except Failure as raised:

@@ -98,9 +98,11 @@ class Reference:
         self._unused: Answers | None = None
         self._room_for_both = device != "cpu"  # on a CPU they would take turns at its cores
         self._oracle = OracleProcess(zygote, problem, device, self._prefork_pool, self._make_room)
-        self.side = Side(
-            zygote, Source(problem.source, "Model", "torch"), device, trusted=True, prefork_pool=self._prefork_pool
-        )
+        self.side = self._new_side()
+
+    def _new_side(self) -> Side:
+        source = Source(self.problem.source, "Model", "torch")
+        return Side(self._zygote, source, self.device, trusted=True, prefork_pool=self._prefork_pool)
 
     def open(self, beside: Callable[[Reference], None] | None = None) -> None:
         """Start oracle and reference worker, and learn shapes from a first draw.
@@ -110,15 +112,32 @@ class Reference:
         """
         self.side.start()
         self.init = self._oracle.start(self.math)
-        # A large model takes seconds to construct: all three at once.
+        self._all_at_once(self._open_oracle, self._learn_outputs, beside)
+
+    def renew(self, beside: Callable[[Reference], None] | None = None) -> None:
+        """A fresh process for its own side, as after `open`. The oracle stays, with its parameters and what it has
+        learnt: it is not timed.
+
+        Args:
+            beside: as for `open`.
+        """
+        self.side.close()
+        self.side = self._new_side()
+        self.side.start()
+        self._all_at_once(lambda: None, self._attach_side, beside)
+
+    def _all_at_once(
+        self, oracle: Callable[[], None], side: Callable[[], None], beside: Callable[[Reference], None] | None
+    ) -> None:
+        """A large model takes seconds to construct: the oracle's, its own side's and the candidate's together."""
         pool = ThreadPoolExecutor(2, thread_name_prefix="kernelgauge")
         own = pool.submit(self._open_side)
         other = pool.submit(beside, self) if beside else None
         pool.shutdown(wait=False)  # whoever is interrupted here closes both sides, and so ends what is waited for
-        self._open_oracle()
+        oracle()
         own.result()
         with self.blamed(self.side):
-            self._learn_outputs()
+            side()
         if other is not None:
             other.result()
 
@@ -155,6 +174,9 @@ class Reference:
         self.notes.append(f"{why}: eager in working precision stands in")
         self.precise = False
         self._construct_oracle()
+
+    def _attach_side(self) -> None:
+        reserved(self.problem, lambda: self.side.attach(self.master.size, self.expected))
 
     def _learn_outputs(self) -> None:
         """One call of the reference without an output region: shapes and dtypes in the working precision."""
