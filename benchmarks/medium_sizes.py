@@ -21,7 +21,7 @@ import torch
 
 from kernelgauge.problems import catalogue
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.sandbox.zygote_client import KEEP_FREED_MEMORY
+from kernelgauge.sandbox.zygote_process import KEEP_FREED_MEMORY
 
 THREADS = 2
 FASTEST_MS, SLOWEST_MS = 2.0, 50.0

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from waiting import comes_true
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import Settings
+from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.sides.prefork import await_device, kind_of, started
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote
@@ -54,6 +57,32 @@ def test_what_is_imported_once_is_there_in_every_process(zygote: Zygote) -> None
 
 def test_a_module_that_starts_the_gpu_is_left_to_those_who_need_it(zygote: Zygote) -> None:
     assert not mapped(zygote, "starts") and not mapped(zygote, "starts")
+    assert mapped(zygote, "asks")
+
+
+def test_a_branch_that_was_killed_is_forked_again_from_the_same_base(zygote: Zygote) -> None:
+    assert mapped(zygote, "asks")
+    assert zygote._base is not None
+    base, branch = zygote._base.pid, zygote._branches["asks",]
+    os.kill(branch.pid, signal.SIGKILL)
+    assert comes_true(lambda: not branch.alive())
+    assert mapped(zygote, "asks")
+    assert zygote._base.pid == base and zygote._branches["asks",].pid != branch.pid
+
+
+def test_what_was_forked_ends_with_the_base_which_is_started_again(zygote: Zygote) -> None:
+    with WorkerProcess(zygote, "worker") as one, WorkerProcess(zygote, "worker", preload=("asks",)) as other:
+        branch = zygote._branches["asks",]
+        assert zygote._base is not None
+        os.kill(zygote._base.pid, signal.SIGKILL)
+        assert comes_true(lambda: not branch.alive() and not Path(f"/proc/{branch.pid}").exists())
+        assert comes_true(lambda: not any(Path(f"/proc/{process.pid}").exists() for process in (one, other)))
+    assert mapped(zygote, "asks")
+
+
+def test_a_module_that_cannot_be_imported_is_an_error_and_nothing_is_left(zygote: Zygote) -> None:
+    with pytest.raises(MachineError, match="the worker zygote did not start"):
+        mapped(zygote, "no_such_module")
     assert mapped(zygote, "asks")
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import socket
-import subprocess
-import sys
 import threading
 import warnings
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -17,96 +14,25 @@ from kernelgauge.backends.base import search_path
 from kernelgauge.backends.registry import backend_named, names
 from kernelgauge.config import Settings
 from kernelgauge.errors import MachineError
-from kernelgauge.hardware.cores import off_launch_cores
 from kernelgauge.hardware.environment import memory_bytes, visible_devices
 from kernelgauge.sandbox import hidden, readable
 from kernelgauge.sandbox.host_memory import SHARED_MEMORY
 from kernelgauge.sandbox.scratch import ScratchFolders
-from kernelgauge.wire.messages import receive, send
+from kernelgauge.sandbox.zygote_process import TORCH_INDUCTOR, BaseZygote, ZygoteProcess
+from kernelgauge.wire.messages import send
 
 Role = Literal["worker", "oracle", "describer", "ncu"]
-
-KEEP_FREED_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**46)}
-"""Environment under which freed memory stays with the process, as with the caching allocator on a GPU.
-
-Otherwise every output above 32 MiB costs a page fault per 4 KiB in every call, three times the kernel itself.
-"""
-
-TORCH_INDUCTOR = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0"}
-"""One compiler at a time, and no precompiled headers: those lie outside the cache, where a worker cannot write."""
-
-_START_SECONDS = 60.0
-_PROGRAM = ("kernelgauge.sandbox.start", "kernelgauge.worker.zygote")
 
 BESIDE_A_GPU = 4
 """Most CPU threads of a process whose work is done by a GPU."""
 
 
-class _Forker:
-    """One started zygote: its process, and the socket that requests go to, once `await_ready` has returned.
-
-    Args:
-        preload: modules that it imports before it forks.
-    """
-
-    def __init__(self, settings: Settings, preload: tuple[str, ...]):
-        self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # The zygote's own environment is what every worker could read in /proc: only what it needs, no keys.
-        environment = {
-            "PATH": search_path(),
-            "LANG": "C.UTF-8",
-            "HOME": "/nonexistent",
-            "OMP_NUM_THREADS": str(settings.threads),
-            "OPENBLAS_NUM_THREADS": "1",
-            # Whether there is a GPU, which modules ask when they are imported, is answered without starting it.
-            "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
-            **TORCH_INDUCTOR,
-            **KEEP_FREED_MEMORY,
-        }
-        for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "PYTHONPATH"):
-            if name in os.environ:
-                environment[name] = os.environ[name]
-        self.process = subprocess.Popen(
-            # -P: nothing is imported from the folder that it runs in, nor may workers read there.
-            [sys.executable, "-P", "-u", "-m", *_PROGRAM, str(theirs.fileno()), *preload],
-            pass_fds=[theirs.fileno()],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            cwd="/",
-        )
-        theirs.close()
-        self.started_device: bool | None = None
-        """Whether what it imported has started a GPU, so that no process forked from it could; None until it is
-        ready."""
-        self._importing = ExitStack()  # which takes seconds, and somebody may be timed meanwhile
-        self._importing.enter_context(off_launch_cores(self.process.pid))
-
-    def await_ready(self) -> None:
-        """Wait until it has imported what it should; raises MachineError if it does not come to that."""
-        if self.started_device is not None:
-            return
-        self.socket.settimeout(_START_SECONDS)
-        try:
-            with self._importing:
-                ready, _ = receive(self.socket)
-        except (EOFError, OSError) as error:
-            self.close()
-            raise MachineError(f"the worker zygote did not start: {error}") from error
-        self.started_device = bool(ready["started_device"])
-
-    def close(self) -> None:
-        """End the process and with it every process forked from it."""
-        self.socket.close()
-        self.process.kill()
-        self.process.wait()
-
-
 class Zygote:
     """The processes that fork sealed workers; each started on first use, restarted if it dies.
 
-    There is one for each set of preloaded modules: what one backend preloads (TorchInductor brings Triton), or what
-    describes problems, must not be in the processes of another, which may have to be told how to run before it is
-    imported.
+    One has imported PyTorch. For each set of preloaded modules there is a branch of it: what one backend preloads
+    (TorchInductor brings Triton), or what describes problems, must not be in the processes of another, which may have
+    to be told how to run before it is imported.
     """
 
     def __init__(self, settings: Settings):
@@ -114,17 +40,18 @@ class Zygote:
         self.scratch = ScratchFolders(settings.cache / "scratch")
         self._told = False
         hidden.left_out()  # what is misspelt is better said now
-        self._forkers: dict[tuple[str, ...], _Forker] = {}
+        self._base: BaseZygote | None = None
+        self._branches: dict[tuple[str, ...], ZygoteProcess] = {}
         self._not_preloaded: set[tuple[str, ...]] = set()
         self._lock = threading.Lock()
         self._stopped = False
 
     def begin(self) -> None:
-        """Start the one that preloads nothing, which every evaluation needs; it is not waited for."""
+        """Start the base, which every evaluation needs; it is not waited for."""
         with self._lock:
             if not self._stopped:
                 with suppress(OSError):  # whoever needs it will say so
-                    self._started(())
+                    self._started_base()
 
     def fork(self, request: dict[str, Any], descriptors: list[int]) -> None:
         """Fork one worker; `descriptors`: its channel, status pipe, log, and the control of its namespace."""
@@ -137,27 +64,38 @@ class Zygote:
             except OSError as error:
                 raise MachineError(f"the worker zygote is gone: {error}") from error
 
-    def _forker(self, preload: tuple[str, ...]) -> _Forker:
+    def _forker(self, preload: tuple[str, ...]) -> ZygoteProcess:
         """The one that has imported these modules; where that starts a GPU, the one that has imported none."""
-        wanted = () if preload in self._not_preloaded else preload
-        forker = self._started(wanted)
-        forker.await_ready()
-        if forker.started_device:
-            self._forkers.pop(wanted).close()
-            if not wanted:
-                raise MachineError("PyTorch starts the GPU when it is imported: no process can be forked from it")
-            self._not_preloaded.add(wanted)
-            return self._forker(wanted)
-        return forker
+        base = self._started_base()
+        base.await_ready()
+        if base.started_device:
+            base.close()
+            raise MachineError("PyTorch starts the GPU when it is imported: no process can be forked from it")
+        if not preload or preload in self._not_preloaded:
+            return base
+        branch = self._branches.get(preload)
+        if branch is None or not branch.alive():
+            branch = self._branches[preload] = base.branch(preload)
+        branch.await_ready()
+        if branch.started_device:
+            self._branches.pop(preload).close()
+            self._not_preloaded.add(preload)
+            return base
+        return branch
 
-    def _started(self, preload: tuple[str, ...]) -> _Forker:
-        forker = self._forkers.get(preload)
-        if forker is not None and forker.process.poll() is not None:
-            forker.close()
-            forker = None
-        if forker is None:
-            forker = self._forkers[preload] = _Forker(self.settings, preload)
-        return forker
+    def _started_base(self) -> BaseZygote:
+        if self._base is None or not self._base.alive():
+            self._end()
+            self._base = BaseZygote(self.settings)
+        return self._base
+
+    def _end(self) -> None:
+        """End the base, and with it its branches."""
+        for forker in (*self._branches.values(), self._base):
+            if forker is not None:
+                forker.close()
+        self._branches.clear()
+        self._base = None
 
     def check_layers(self, layers: tuple[str, ...]) -> None:
         """Say aloud, once, if layers are missing around a worker."""
@@ -177,9 +115,7 @@ class Zygote:
     def close(self) -> None:
         """End every process that forks, and with it those it has forked."""
         with self._lock:
-            for forker in self._forkers.values():
-                forker.close()
-            self._forkers.clear()
+            self._end()
             self.scratch.close()
 
 

@@ -1,8 +1,9 @@
 """The zygote: a process that has imported torch once and forks a sealed worker on request.
 
 It never reads a problem or a candidate, never touches CUDA and starts no thread, so every fork is as good as a
-fresh process and takes milliseconds instead of seconds. Between zygote and worker stands a reaper, which owns the
-worker's namespaces, waits for it and reports how it ended on a pipe the worker cannot write to.
+fresh process and takes milliseconds instead of seconds. Asked to, it forks a branch: a zygote that imports more.
+Between zygote and worker stands a reaper, which owns the worker's namespaces, waits for it and reports how it ended
+on a pipe the worker cannot write to.
 
     parent ── requests ──> zygote ── fork ──> reaper ── fork ──> worker
        ^────────────────── exit status ─────────┘                  │
@@ -193,16 +194,22 @@ def _preload(modules: list[str]) -> None:
         settings.cpp_cache_precompile_headers = False  # type: ignore[attr-defined]
 
 
-def main() -> None:
-    """Serve fork requests from the socket on descriptor `argv[1]` until the parent goes away.
+def _branch(modules: list[str], requests: int) -> None:
+    """Become a zygote that has imported these modules too, and that ends with the one it was forked from."""
+    isolation.die_with_parent()
+    try:
+        channel = socket.socket(fileno=requests)
+        _preload(modules)
+        _serve(channel)
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        raise
+    os._exit(0)
 
-    Imports the modules named after it first. The end of that socket is the only sign of the parent's: the kernel's
-    own signal would follow the thread that started us.
-    """
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    requests = socket.socket(fileno=int(sys.argv[1]))
-    _preload(sys.argv[2:])
+
+def _serve(requests: socket.socket) -> None:
+    """Fork what is asked for until the parent goes away."""
     _leave_driver()
     send(requests, {"event": "ready", "started_device": _started_device()})
     while True:
@@ -210,14 +217,29 @@ def main() -> None:
             request, descriptors = receive(requests)
         except EOFError:
             return
-        if request["sealed"]:
+        if request.get("sealed"):
             _files(request)
         gc.freeze()
-        if os.fork() == 0:
+        if (pid := os.fork()) == 0:
             requests.close()
             try:
+                if "branch" in request:
+                    _branch(request["branch"], *descriptors)
                 _keep(request, *descriptors)
             finally:
                 os._exit(_EXIT_SETUP_FAILED)
+        if "branch" in request:
+            send(requests, {"event": "branched", "pid": pid})
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def main() -> None:
+    """Serve requests from the socket on descriptor `argv[1]`.
+
+    The end of that socket is the only sign of the parent's: the kernel's own signal would follow the thread that
+    started us.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _serve(socket.socket(fileno=int(sys.argv[1])))
