@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,9 +49,16 @@ def waiting_for_the_gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The cache and the suites of every session and every command in these tests; never the user's own."""
+    """The cache and the suites of every session and every command in these tests; never the user's own.
+
+    What was built is there for all processes of pytest-xdist: slim headers alone take ten seconds to make.
+    """
+    own = tmp_path_factory.getbasetemp()
+    builds = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "builds"
+    builds.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("cache")
+        (folder / "builds").symlink_to(builds)
         patch.setenv("KERNELGAUGE_CACHE", str(folder))
         patch.setenv("KERNELGAUGE_SUITES", str(folder / "suites"))
         yield folder
