@@ -230,9 +230,11 @@ def _literal(info: Any) -> str:
 
 
 def protocols() -> str:
+    from kernelgauge import config
+
     folder = resources.files("kernelgauge.protocols")
     parts = []
-    for name in ("strict", "v0.1"):
+    for name in config.protocols():
         text = (folder / f"{name}.toml").read_text()
         summary = tomllib.loads(text)["summary"]
         parts.append(f"## `{name}`\n\n{summary[:1].upper()}{summary[1:]}.\n\n```toml\n{text.strip()}\n```\n")

@@ -77,7 +77,7 @@ def test_verdicts_stand_beside_those_of_others(folder: Path, quick: str, tmp_pat
     done = replay(folder, f"{quick},v0.1", "--json")
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)
-    assert list(found["protocols"]) == ["quick", "v0.1"]
+    assert list(found["protocols"]) == ["few", "v0.1"]
     for name, result in found["protocols"].items():
         agreements = {row["file"]: row["agreement"] for row in result["rows"]}
         assert agreements == {
@@ -102,7 +102,7 @@ def test_verdicts_stand_beside_those_of_others(folder: Path, quick: str, tmp_pat
     for file, word in words.items():
         assert word in said[file] and said[file] in done.stderr
 
-    out = folder.with_name("published.replayed") / "quick"
+    out = folder.with_name("published.replayed") / "few"
     kept = {record.sample: record.elsewhere for record in Run.read(out).evaluations() if record.problem == "1/19"}
     assert sorted(kept) == [0, 1, 2] and {each.label for each in kept.values() if each} >= {"honest", "cheat"}
     report = [sys.executable, "-m", "kernelgauge", "report", str(out), "--html", str(tmp_path / "r.html")]
@@ -120,7 +120,7 @@ def test_verdicts_stand_beside_those_of_others(folder: Path, quick: str, tmp_pat
 
 
 def test_it_goes_on_and_ends_with_0_where_nothing_differs(folder: Path, quick: str) -> None:
-    out = folder.with_name("published.replayed") / "quick"
+    out = folder.with_name("published.replayed") / "few"
     running = subprocess.Popen(command(folder, quick), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert comes_true(lambda: (out / "evaluations.jsonl").exists() and len(Run.read(out).evaluations()) >= 1)
     running.send_signal(signal.SIGINT)

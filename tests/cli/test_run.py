@@ -62,7 +62,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The strict protocol with a smaller time budget."""
     text = resources.files("kernelgauge.protocols").joinpath("strict.toml").read_text()
     for line, shorter in (
-        ('name = "strict"', 'name = "quick"'),
+        ('name = "strict"', 'name = "few"'),
         ("min_samples = 25", "min_samples = 4"),
         ("processes = 5", "processes = 2"),
         ("budget_seconds = 10.0", "budget_seconds = 1.0"),

@@ -59,7 +59,7 @@ def right() -> str:
 def shortened(**fields: float) -> Protocol:
     strict = load_protocol("strict")
     timing = strict.timing.model_copy(update={"min_samples": 4, "processes": 2, **fields})
-    return strict.model_copy(update={"name": "quick", "timing": timing})
+    return strict.model_copy(update={"name": "few", "timing": timing})
 
 
 @pytest.fixture

@@ -293,9 +293,9 @@ def make_log(verdicts: list[tuple[Any, str | None]]) -> Any:
 
 
 def quick_protocol() -> str:
-    """The text of the strict protocol with as few samples as it allows, by the name of `quick`."""
+    """The text of the strict protocol with as few samples as it allows, by the name of `few`."""
     text = resources.files("kernelgauge.protocols").joinpath("strict.toml").read_text()
-    text = text.replace('name = "strict"', 'name = "quick"')
+    text = text.replace('name = "strict"', 'name = "few"')
     for name, value in (("processes", 1), ("min_samples", 4), ("budget_seconds", 1.0)):
         text, count = re.subn(rf"(?m)^{name} = [\d.]+", f"{name} = {value}", text)
         assert count == 2, "for a CPU and for a GPU"

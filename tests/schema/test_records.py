@@ -112,8 +112,21 @@ def test_standing_goes_by_the_whole_interval(interval: tuple[float, float], stan
 
 
 def test_shipped_protocols_load_and_differ() -> None:
-    assert protocols() == ["strict", "v0.1"]
-    assert len({load_protocol(name).digest for name in protocols()}) == 2
+    assert protocols() == ["strict", "quick", "v0.1"]
+    assert len({load_protocol(name).digest for name in protocols()}) == 3
+
+
+def test_quick_differs_from_strict_in_how_much_it_asks_and_in_nothing_else() -> None:
+    strict, quick = load_protocol("strict"), load_protocol("quick")
+    assert set(quick.inputs.variants) < set(strict.inputs.variants)
+    same = {"name": "", "summary": "", "inputs": quick.inputs, "timing": quick.timing, "gpu_timing": {}}
+    assert quick.model_copy(update=same) == strict.model_copy(update=same)
+    assert quick.inputs.seeds == strict.inputs.seeds
+    for device in ("cpu", "cuda"):
+        ours, theirs = quick.timing_on(device), strict.timing_on(device)
+        same = {"interleaved": True, "confidence": 0.95, "fresh_inputs": True, "timer": theirs.timer}
+        assert ours.model_copy(update=same) == ours and theirs.model_copy(update=same) == theirs
+        assert ours.half_width > theirs.half_width and ours.resolution >= theirs.resolution
 
 
 @pytest.mark.parametrize(
@@ -142,7 +155,7 @@ def test_malformed_protocols_are_refused(edit: tuple[str, str], tmp_path: Path) 
 
 
 def test_unknown_protocols_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"strict, v0\.1"):
+    with pytest.raises(UsageError, match=r"strict, quick, v0\.1"):
         load_protocol("lenient")
     with pytest.raises(UsageError, match="does not exist"):
         load_protocol(str(tmp_path / "none.toml"))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -73,6 +74,18 @@ def read_to_its_end(terminal: int, into: bytearray) -> None:
             into += some
     except OSError:
         return
+
+
+def test_specimens_of_strict_are_judged_by_the_protocol_that_is_named(cache_folder: Path, tmp_path: Path) -> None:
+    """Under a tolerance of one percent half precision passes: that is what the protocol of one's own would accept."""
+    text = resources.files("kernelgauge.protocols").joinpath("strict.toml").read_text()
+    own = tmp_path / "lax.toml"
+    lax = text.replace('"strict"', '"lax"').replace("multiple = 16.0", "multiple = 1e6").replace("= 32.0", "= 1e6")
+    own.write_text(lax)
+    done = CliRunner().invoke(app, ["selftest", "--only", "half_precision", "--protocol", str(own)])
+    assert done.exit_code == 1 and "passed where wrong_precision is due" in done.stdout
+    done = CliRunner().invoke(app, ["selftest", "--only", "half_precision", "--protocol", "none.toml"])
+    assert isinstance(done.exception, UsageError) and "none.toml does not exist" in str(done.exception)
 
 
 def test_a_verdict_that_is_not_due_is_shown_and_ends_with_one(

@@ -129,9 +129,10 @@ def test_a_problem_known_to_accept_a_cut_corner_does_not_count(session: Session)
     problem = load_problem("1/100", sizes="small")
     assert problem.shortcuts["strict"]
     source = problem.source.replace("class Model(", "class ModelNew(")
-    record = session.evaluate(problem, source, timed=False)
-    assert record.passed and not record.scored
-    assert record.trivial_answers == problem.shortcuts["strict"]
+    for protocol in ("strict", "quick"):  # of which nothing is on record
+        record = session.evaluate(problem, source, timed=False, protocol=protocol)
+        assert record.passed and not record.scored
+        assert record.trivial_answers == problem.shortcuts["strict"]
     published = session.evaluate(problem, source, timed=False, protocol="v0.1")
     assert published.scored and not published.trivial_answers
 
@@ -309,6 +310,9 @@ def test_what_was_found_earlier_of_the_same_text_and_protocol_is_kept() -> None:
     assert with_earlier(now.model_copy(update={"digest": "other"}), earlier).shortcuts == now.shortcuts
     other = earlier.model_copy(update={"protocols": {**earlier.protocols, "strict": "other"}})
     assert with_earlier(now, other).shortcuts == {"strict": (), "v0.1": ("bfloat16", "tf32")}
+    alone = now.model_copy(update={"shortcuts": {"v0.1": ()}, "protocols": {"v0.1": now.protocols["v0.1"]}})
+    assert with_earlier(alone, earlier).shortcuts == earlier.shortcuts, "what was not tried now stays"
+    assert with_earlier(alone, earlier).protocols == earlier.protocols
 
 
 def test_without_transformers_all_problems_are_those_of_three_levels(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ DeviceName = Annotated[
     typer.Option("--device", help="Default: cuda where a GPU is, else cpu.", rich_help_panel=JUDGING),
 ]
 ProtocolName = Annotated[
-    str, typer.Option("--protocol", help="strict, v0.1, or a .toml file.", rich_help_panel=JUDGING)
+    str, typer.Option("--protocol", help="strict, quick, v0.1, or a .toml file.", rich_help_panel=JUDGING)
 ]
 MathName = Annotated[
     MathOption | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelgauge.cli.options import AsJson
+from kernelgauge.cli.options import AsJson, ProtocolName
 from kernelgauge.cli.printed import print_object
 from kernelgauge.errors import MachineError, UsageError
 
@@ -25,12 +25,14 @@ def selftest(
         str | None, typer.Option(help="Only this class (timing/lazy_tensor), area, kind or specimen.")
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="How many at once; default: one per core.")] = None,
+    protocol: ProtocolName = "strict",
     as_json: AsJson = False,
 ) -> None:
     """Put every shipped specimen, cheating, honest and broken ones, through the real evaluator.
 
     Exit code: 0 if each got the verdict in its header, 1 if one did not, 3 if the machine failed.
     """
+    from kernelgauge.config import load_protocol
     from kernelgauge.hardware.environment import missing_device
     from kernelgauge.selftest.self_test import LIMITS, chosen, left_behind
     from kernelgauge.selftest.self_test import selftest as run
@@ -38,6 +40,7 @@ def selftest(
     found = chosen(only)
     if not found:
         raise UsageError(f"no specimen, class, area or kind is called {only!r}: see docs/explanation/threat-model.md")
+    load_protocol(protocol)  # what is wrong with it is said before anything is judged
     if gpu and (reason := missing_device("cuda")):
         raise UsageError(f"--gpu: {reason}")
     from kernelgauge.cli.progress import counting
@@ -53,7 +56,7 @@ def selftest(
                 count(finding.path)
 
             threads = jobs or session.environment.cores
-            findings = run(session, found, "cuda" if gpu else "cpu", threads, judged)
+            findings = run(session, found, "cuda" if gpu else "cpu", threads, judged, protocol)
             remains = left_behind(session)
     finally:  # interrupted or not: what was judged is said
         if len(findings) < len(found):

@@ -66,10 +66,13 @@ def _has_room(reference: Reference) -> bool:
 
 
 def _with_recorded(problem: Problem, protocol: Protocol, found: tuple[str, ...]) -> tuple[str, ...]:
-    """What was found; where a weak problem is left out, also what is on record as a cut corner it accepts."""
+    """What was found; where a weak problem is left out, also what is on record as a cut corner it accepts.
+
+    A protocol without a record of its own is taken to accept what `strict` does: fewer trials refuse no more.
+    """
     if protocol.score.weak_problems != "excluded":
         return found
-    recorded = problem.shortcuts.get(protocol.name, ())
+    recorded = problem.shortcuts.get(protocol.name, problem.shortcuts.get("strict", ()))
     if protocol.tolerance.math in NARROW:  # that record was made without TF32, which is no cut corner there
         recorded = tuple(name for name in recorded if name not in PRECISIONS)
     return tuple(dict.fromkeys([*found, *recorded]))

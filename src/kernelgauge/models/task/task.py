@@ -102,7 +102,7 @@ def kernelbench(
         device: `cpu`, `cuda`, or one GPU by number; default: every GPU where there is one.
         p: threshold of the headline figure fast_p.
         temperature: of the model; models that have none ignore it.
-        protocol: `strict`, `v0.1`, or a `.toml` file.
+        protocol: `strict`, `quick`, `v0.1`, or a `.toml` file.
         sizes: `full`, `medium`, `small`, `odd`; default: full on a GPU, medium on a CPU.
         suite: an imported suite; default: the built-in one.
         kernel_policy: what counts as a kernel; default: what the protocol says.
