@@ -79,9 +79,10 @@ def batch(session: Session, source: str, text: str = PROBLEM) -> Iterator[Batch]
     job = session.job(problem, candidate, load_protocol("strict"), "cpu")
     zygote = session.supervisor.zygote
     sides = Sides(zygote, PreforkPool(zygote))
+    account = Account()
     with (
-        contextlib.closing(KeptReference()) as kept,
-        sides.opened(job, None, "seed", Account(), kept) as (reference, side),
+        contextlib.closing(KeptReference(account)) as kept,
+        sides.opened(job, None, "seed", account, kept) as (reference, side),
     ):
         reference.draw("own")
         with reference.blamed(reference.side):

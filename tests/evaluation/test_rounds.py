@@ -10,7 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from kernelgauge.config import Protocol, load_protocol
+from kernelgauge.config import Protocol, load_protocol, protocols
 from kernelgauge.evaluation.measurement import measure
 from kernelgauge.evaluation.measurement.samples import Sample, Samples
 from kernelgauge.schema import Outcome, Timing
@@ -125,3 +125,9 @@ def test_what_strict_does_on_a_gpu() -> None:
     timing = load_protocol("strict").timing_on("cuda")
     assert timing.recheck_band > 2 * timing.resolution
     assert timing.recheck_processes > timing.processes
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("name", protocols())
+def test_no_shipped_protocol_ends_before_work_after_the_clock_is_refused(name: str, device: str) -> None:
+    assert load_protocol(name).timing_on(device).min_samples >= measure._FEWEST_CALLS

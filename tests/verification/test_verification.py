@@ -310,9 +310,6 @@ def test_what_was_found_earlier_of_the_same_text_and_protocol_is_kept() -> None:
     assert with_earlier(now.model_copy(update={"digest": "other"}), earlier).shortcuts == now.shortcuts
     other = earlier.model_copy(update={"protocols": {**earlier.protocols, "strict": "other"}})
     assert with_earlier(now, other).shortcuts == {"strict": (), "v0.1": ("bfloat16", "tf32")}
-    alone = now.model_copy(update={"shortcuts": {"v0.1": ()}, "protocols": {"v0.1": now.protocols["v0.1"]}})
-    assert with_earlier(alone, earlier).shortcuts == earlier.shortcuts, "what was not tried now stays"
-    assert with_earlier(alone, earlier).protocols == earlier.protocols
 
 
 def test_without_transformers_all_problems_are_those_of_three_levels(monkeypatch: pytest.MonkeyPatch) -> None:

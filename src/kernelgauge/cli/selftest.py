@@ -30,6 +30,9 @@ def selftest(
 ) -> None:
     """Put every shipped specimen, cheating, honest and broken ones, through the real evaluator.
 
+    Another --protocol stands in for strict, which the verdicts are due under: those that deviate are what it does not
+    see. Few calls are timed, whatever it says.
+
     Exit code: 0 if each got the verdict in its header, 1 if one did not, 3 if the machine failed.
     """
     from kernelgauge.config import load_protocol

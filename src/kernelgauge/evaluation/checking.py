@@ -25,12 +25,14 @@ _OTHER_WEIGHTS = (Outcome.WRONG_VALUE, Outcome.WRONG_PRECISION)
 def other_weights(reference: Side, candidate: Side) -> bool:
     """Whether both have parameters of the same names and shapes, and other values in them.
 
-    Only then can loading the reference's help. A candidate that says nothing is given the chance.
+    Only then can loading the reference's help. Where a side does not say, or calls move statistics on, the candidate
+    gets its chance.
     """
-    due, said = reference.parameter_digests(), candidate.parameter_digests()
-    if not due or not said:
-        return True
-    return bool(said.get("names") == due["names"] and said.get("values") != due["values"])
+    due, said = (side.digest_parameters(values=False) for side in (reference, candidate))
+    if due and said and due != said:
+        return False
+    due, said = (side.digest_parameters(values=True) for side in (reference, candidate))
+    return not due or due != said
 
 
 class Checker:
@@ -43,7 +45,7 @@ class Checker:
     def check_and_time(self, job: Job, progress: Progress, timed: bool) -> Timing | None:
         """Check what has not been checked yet, and time: the processes of the last check take the first round."""
         rounds = Rounds(job, progress.account) if timed else None
-        with closing(KeptReference()) as kept:
+        with closing(KeptReference(progress.account)) as kept:
             if progress.checked is None:
                 self._check(job, progress, rounds, kept)
             while rounds is not None and rounds.left:
@@ -60,7 +62,7 @@ class Checker:
         Raises:
             Failure: it is not; what was seen is in `progress.checked`.
         """
-        with closing(KeptReference()) as kept:
+        with closing(KeptReference(progress.account)) as kept:
             return self._check(job, progress, None, kept)
 
     def _check(self, job: Job, progress: Progress, rounds: Rounds | None, kept: KeptReference) -> Checked:

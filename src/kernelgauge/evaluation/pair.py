@@ -23,7 +23,8 @@ from kernelgauge.schema import Outcome
 class KeptReference:
     """The reference of one evaluation, between one pair of processes and the next: its oracle goes on."""
 
-    def __init__(self) -> None:
+    def __init__(self, account: Account) -> None:
+        self._account = account
         self._reference: Reference | None = None
 
     def take(self) -> Reference | None:
@@ -38,7 +39,8 @@ class KeptReference:
     def close(self) -> None:
         """End what was kept: whoever opens next draws other parameters."""
         if (reference := self.take()) is not None:
-            reference.close()
+            with self._account.stage("close"):
+                reference.close()
 
 
 class Sides:
@@ -152,10 +154,13 @@ def _close(
         if hasattr(candidate, "process"):
             account.layers = candidate.process.layers
             account.printed(candidate.process.log())
-        candidate.end()
-        (reference if error else reference.side).end()
-        candidate.close()
-        if error:
-            reference.close()
-        else:
+        if error is None:
             kept.keep(reference)
+            reference.side.end()
+            candidate.end()
+            candidate.close()
+        else:
+            candidate.end()
+            reference.end()
+            candidate.close()
+            reference.close()

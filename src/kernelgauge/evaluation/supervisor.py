@@ -221,7 +221,7 @@ class Supervisor:
         copy, progress = replace(job, candidate=same, attribute="Model", alone=True), Progress()
         rounds = Rounds(copy, progress.account) if timed else None  # what timing takes, though nothing is timed
         try:
-            with one_thread(), contextlib.closing(KeptReference()) as kept:
+            with one_thread(), contextlib.closing(KeptReference(progress.account)) as kept:
                 failure = self._checker.once(copy, progress, "seed", None, kept).failure
         except ReferenceTooLarge:
             return False

@@ -33,23 +33,19 @@ class Verified(Record):
 
 
 def with_earlier(now: Verified, earlier: Verified | None) -> Verified:
-    """What was found now, and what was found earlier of the same text: under the same protocol, as draws differ, and
-    under those that were not tried now."""
+    """What was found now, and what was found earlier of the same text under the same protocol: draws differ."""
     if earlier is None or earlier.digest != now.digest:
         return now
 
     def both(new: dict[str, tuple[str, ...]], old: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         same = {name for name in new if now.protocols[name] == earlier.protocols.get(name)}
-        found = {n: tuple(dict.fromkeys([*each, *(old.get(n, ()) if n in same else ())])) for n, each in new.items()}
-        return {name: each for name, each in old.items() if name not in new} | found
+        return {n: tuple(dict.fromkeys([*found, *(old.get(n, ()) if n in same else ())])) for n, found in new.items()}
 
     trivial_answers, shortcuts = (
         both(now.trivial_answers, earlier.trivial_answers),
         both(now.shortcuts, earlier.shortcuts),
     )
-    protocols = earlier.protocols | now.protocols
-    changed = {"trivial_answers": trivial_answers, "shortcuts": shortcuts, "protocols": protocols}
-    return now.model_copy(update=changed)
+    return now.model_copy(update={"trivial_answers": trivial_answers, "shortcuts": shortcuts})
 
 
 def verified(key: str) -> Verified | None:

@@ -18,7 +18,7 @@ from kernelgauge.hardware.environment import memory_bytes, visible_devices
 from kernelgauge.sandbox import hidden, readable
 from kernelgauge.sandbox.host_memory import SHARED_MEMORY
 from kernelgauge.sandbox.scratch import ScratchFolders
-from kernelgauge.sandbox.zygote_process import TORCH_INDUCTOR, BaseZygote, ZygoteProcess
+from kernelgauge.sandbox.zygote_process import TORCH_INDUCTOR, BaseZygote, BranchZygote, ZygoteProcess
 from kernelgauge.wire.messages import send
 
 Role = Literal["worker", "oracle", "describer", "ncu"]
@@ -41,7 +41,7 @@ class Zygote:
         self._told = False
         hidden.left_out()  # what is misspelt is better said now
         self._base: BaseZygote | None = None
-        self._branches: dict[tuple[str, ...], ZygoteProcess] = {}
+        self._branches: dict[tuple[str, ...], BranchZygote] = {}
         self._not_preloaded: set[tuple[str, ...]] = set()
         self._lock = threading.Lock()
         self._stopped = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -59,12 +60,34 @@ class ZygoteProcess:
         self.started_device = bool(ready["started_device"])
 
     def alive(self) -> bool:
-        """Whether it is there to be asked: unasked it says nothing, so that what can be read is its end."""
-        return self.socket.fileno() >= 0 and not is_readable(self.socket.fileno(), 0)
+        """Whether it is there to be asked, or will be: once it is ready it says nothing unasked, so that what can be
+        read is its end."""
+        if self.socket.fileno() < 0:
+            return False
+        return self.started_device is None or not is_readable(self.socket.fileno(), 0)
 
     def close(self) -> None:
-        """Have the process end."""
+        """End the process, and with it every process forked from it."""
         self.socket.close()
+
+
+class BranchZygote(ZygoteProcess):
+    """A zygote forked from the base: it has imported PyTorch already, and ends with the base."""
+
+    def __init__(self, requests: socket.socket, pid: int):
+        super().__init__(requests, pid)
+        self._handle = -1
+        with suppress(OSError):  # ended already; or an old kernel, where it ends once it looks at its socket
+            self._handle = os.pidfd_open(pid)
+
+    def close(self) -> None:
+        """End the process, and with it every process forked from it."""
+        super().close()
+        if self._handle >= 0:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            os.close(self._handle)
+            self._handle = -1
 
 
 class BaseZygote(ZygoteProcess):
@@ -102,22 +125,25 @@ class BaseZygote(ZygoteProcess):
         """Whether it has not ended."""
         return self._process.poll() is None
 
-    def branch(self, preload: tuple[str, ...]) -> ZygoteProcess:
+    def branch(self, preload: tuple[str, ...]) -> BranchZygote:
         """A zygote forked from this one, which imports these modules too: only what they bring takes time."""
         self.await_ready()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             send(self.socket, {"branch": list(preload)}, [theirs.fileno()])
             said, _ = receive(self.socket)
-        except (EOFError, OSError) as error:
+        except BaseException as error:
             ours.close()
-            raise MachineError(f"the worker zygote is gone: {error}") from error
+            self.close()  # or its answer would be taken for that to the next question
+            if isinstance(error, EOFError | OSError):
+                raise MachineError(f"the worker zygote is gone: {error}") from error
+            raise
         finally:
             theirs.close()
-        return ZygoteProcess(ours, said["pid"])
+        return BranchZygote(ours, said["pid"])
 
     def close(self) -> None:
-        """End the process and with it every process forked from it."""
+        """End the process, and with it every branch and every process forked from it."""
         super().close()
         self._process.kill()
         self._process.wait()

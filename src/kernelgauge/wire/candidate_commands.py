@@ -50,7 +50,9 @@ class Construct(Command, answer="constructed"):
 
 @dataclass(frozen=True)
 class DigestParameters(Command, answer="done", stage="parameters"):
-    """Digests of the model's parameters; see `parameters.parameter_digests`."""
+    """A digest of the model's parameters; see `parameters.parameter_digest`."""
+
+    values: bool
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ from kernelgauge.wire.outputs import GivenOut, flatten, in_memory, overlap, span
 from kernelgauge.wire.regions import Region, dtype_name
 from kernelgauge.wire.shared_memory import opened
 from kernelgauge.worker import serving
-from kernelgauge.worker.parameters import parameter_digests
+from kernelgauge.worker.parameters import parameter_digest
 from kernelgauge.worker.serving import Answer, warm_up
 
 # Taken before a candidate is there to put something in its place: no isolation layer, a higher price. Torch may have
@@ -114,7 +114,7 @@ class WorkerState:
             case Construct():
                 return self.construct(command)
             case DigestParameters():
-                return {"event": "done", "data": parameter_digests(self.model)}
+                return {"event": "done", "data": {"digest": parameter_digest(self.model, command.values)}}
             case Attach():
                 return self.attach(command)
             case Trim():

@@ -1,4 +1,4 @@
-"""Digests of a model's parameters and buffers: are those of two processes alike?"""
+"""A digest of a model's parameters and buffers: are those of two processes alike?"""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import hashlib
 import torch
 
 
-def parameter_digests(model: torch.nn.Module) -> dict[str, str]:
-    """Digests of what `state_dict` holds.
+def parameter_digest(model: torch.nn.Module, values: bool) -> str:
+    """Of all names and shapes that `state_dict` holds: what can be loaded into one another has the same.
 
-    Returns:
-        `names` of all names, shapes and dtypes; `values` of the bytes too.
+    Args:
+        values: of their bytes and dtypes too.
     """
-    names, values = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
+    found = hashlib.blake2b(digest_size=16)
     for name, tensor in sorted(model.state_dict().items()):
-        said = f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode()
-        names.update(said)
-        values.update(said)
-        values.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
-    return {"names": names.hexdigest(), "values": values.hexdigest()}
+        found.update(f"{name} {tuple(tensor.shape)}\n".encode())
+        if values:
+            found.update(str(tensor.dtype).encode())
+            found.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
+    return found.hexdigest()

@@ -37,7 +37,7 @@ class Checked:
     failure: Failure | None = None
     weight_sync: WeightSync = "seed"
     other_weights: bool = False
-    """Whether it is wrong with weights of its own draw, and those were not the reference's."""
+    """Whether it is wrong with weights of its own draw, and those may not have been the reference's."""
     blind: tuple[str, ...] = ()
     """Where all agreed: answers without the work that all trials with own inputs would have accepted as well."""
 

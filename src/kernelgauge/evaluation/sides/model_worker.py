@@ -190,12 +190,12 @@ class ModelWorker:
             raise claimed_failure(command.stage, claim)
         return claim
 
-    def parameter_digests(self) -> dict[str, Any]:
-        """Its own word on its parameters; see `parameters.parameter_digests`. Empty if it does not say."""
+    def digest_parameters(self, values: bool) -> str:
+        """Its own word on its parameters; see `parameters.parameter_digest`. Empty if it does not say."""
         with contextlib.suppress(Failure, MachineError):
             self.process.thaw()
-            return self.ask(DigestParameters(), self.limits.call_seconds).data
-        return {}
+            return str(self.ask(DigestParameters(values), self.limits.call_seconds).data.get("digest", ""))
+        return ""
 
     def claimed_peak(self) -> int | None:
         """The most memory that PyTorch has given out in the worker: its own word; None if it does not say."""

@@ -53,6 +53,7 @@ class OracleProcess:
         self._prefork_pool = prefork_pool
         self._problem = problem
         self._device = device
+        self._kind = kind_of("oracle", device, sealed=False)
         self._make_room = make_room
         self._process: WorkerProcess | None = None
         self.inputs: Region
@@ -68,7 +69,7 @@ class OracleProcess:
 
     def start(self, math: MathMode) -> Any:
         """Import the problem there, and make room for its inputs; returns the constructor's arguments, encoded."""
-        process = self._process = self._prefork_pool.take(kind_of("oracle", self._device, sealed=False))
+        process = self._process = self._prefork_pool.take(self._kind)
         limits = self._zygote.settings.limits
         reserved(self._problem, lambda: await_device(process, self._device, limits.load_seconds))
         path = process.scratch / "problem.py"
@@ -78,6 +79,10 @@ class OracleProcess:
         self.inputs = self._create(size_of([TensorSpec(**spec) for spec in described.data["inputs"]]))
         self.constructor, self.alike = tuple(described.data["constructor"]), described.data["alike"]
         return described.data["init"]
+
+    def goes_on(self) -> None:
+        """Another pair of processes begins, and the next evaluation will need an oracle again."""
+        self._prefork_pool.expect(self._kind)
 
     def construct(self, init: Any, seed: int, randomise: bool, precise: bool) -> None:
         """Build the reference; with `precise` in float64."""

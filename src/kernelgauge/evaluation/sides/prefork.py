@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -105,8 +105,13 @@ class PreforkPool:
             found = kept.pop(place)[1] if place is not None else None
         return _alive(found) or started(self._zygote, kind)
 
+    def expect(self, kind: Kind) -> None:
+        """The next evaluation will take a process of this kind, though this one has not."""
+        with self._lock:
+            self._taken[kind.device].append(kind)
+
     def renew(self, device: str) -> None:
-        """Start what was taken on a GPU since the last time once more, and end what nobody took; waits for nothing.
+        """Have what was taken on a GPU since the last time once more, and end what nobody will take.
 
         To be called once an evaluation is open: the driver starts one process after the other.
         """
@@ -114,10 +119,20 @@ class PreforkPool:
             wanted = self._taken.pop(device, [])
         if device == "cpu" or device in self._unwanted:
             return
-        self.let_go(device)
+        with self._lock:
+            staying: list[tuple[Kind, Future[WorkerProcess]]] = []
+            unused: list[tuple[Kind, Future[WorkerProcess]]] = []
+            for kind, future in self._kept.pop(device, []):
+                (staying if kind in wanted else unused).append((kind, future))
+                if kind in wanted:
+                    wanted.remove(kind)
+        _end(unused)
         if torch.cuda.mem_get_info(device_index(device))[0] > _ROOM:
             with self._lock:
-                self._kept[device] = [(kind, self._pool.submit(started, self._zygote, kind)) for kind in wanted]
+                fresh = [(kind, self._pool.submit(started, self._zygote, kind)) for kind in wanted]
+                self._kept[device] = [*staying, *fresh]
+        else:
+            _end(staying)
 
     def settle(self, device: str) -> None:
         """Wait until the unused processes of a device have started it, so that nothing of that is timed."""
@@ -129,10 +144,7 @@ class PreforkPool:
         """End the unused processes of a device: they hold memory that somebody needs."""
         with self._lock:
             unused = self._kept.pop(device, [])
-        for _, future in unused:
-            if not future.cancel():
-                with contextlib.suppress(MachineError):  # it was never born
-                    future.result().close()
+        _end(unused)
 
     @contextlib.contextmanager
     def none(self, device: str) -> Iterator[None]:
@@ -148,6 +160,13 @@ class PreforkPool:
         """End every unused process."""
         for device in list(self._kept):
             self.let_go(device)
+
+
+def _end(unused: Iterable[tuple[Kind, Future[WorkerProcess]]]) -> None:
+    for _, future in unused:
+        if not future.cancel():
+            with contextlib.suppress(MachineError):  # it was never born
+                future.result().close()
 
 
 def _alive(found: Future[WorkerProcess] | None) -> WorkerProcess | None:

@@ -80,7 +80,7 @@ class Reference:
         self.problem = problem
         self.protocol = protocol
         self.device = device
-        self.input_seeds = Seeds(protocol.inputs.seeds == "secret")
+        self._begin()
         self.weight_seed = Seeds(protocol.parameters.seed == "secret").next()
         # Published weights replace whatever an initialiser drew.
         self.randomise = protocol.parameters.initialisation == "randomised" and problem.sizes != "pretrained"
@@ -89,16 +89,20 @@ class Reference:
         self.rounding_decides = False
         """Whether inputs that differ by rounding have answers far apart: then nobody knows the right one."""
         self.notes: list[str] = []
-        self.honest = HonestErrors(self)
         self.init: Any = None
         self.arguments: list[Any] = []
         self.call_seed = 0
         self.last_claim = Claim(event="done")
         self.expected: list[TensorSpec] = []
-        self._unused: Answers | None = None
-        self._room_for_both = device != "cpu"  # on a CPU they would take turns at its cores
         self._oracle = OracleProcess(zygote, problem, device, self._prefork_pool, self._make_room)
         self.side = self._new_side()
+
+    def _begin(self) -> None:
+        """What begins anew with each pair of processes: what had no room in one may have it in the next."""
+        self.input_seeds = Seeds(self.protocol.inputs.seeds == "secret")
+        self.honest = HonestErrors(self)
+        self._unused: Answers | None = None
+        self._room_for_both = self.device != "cpu"  # on a CPU they would take turns at its cores
 
     def _new_side(self) -> Side:
         source = Source(self.problem.source, "Model", "torch")
@@ -115,14 +119,19 @@ class Reference:
         self._all_at_once(self._open_oracle, self._learn_outputs, beside)
 
     def renew(self, beside: Callable[[Reference], None] | None = None) -> None:
-        """A fresh process for its own side, as after `open`. The oracle stays, with its parameters and what it has
-        learnt: it is not timed.
+        """A fresh process for its own side, which has not been called yet. The oracle stays, with its parameters and
+        what it has learnt: it is not timed.
 
         Args:
             beside: as for `open`.
         """
+        self._begin()
+        self.input_seeds.next()  # that of the draw in `open`: published ones count as if this were the first pair
+        slowest_s = self.side.slowest_s
         self.side.close()
         self.side = self._new_side()
+        self.side.slowest_s = slowest_s  # until it has been called itself
+        self._oracle.goes_on()
         self.side.start()
         self._all_at_once(lambda: None, self._attach_side, beside)
 
