@@ -7,12 +7,16 @@ import signal
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
+from typing import cast
+from unittest.mock import Mock
 
 import pytest
+import torch
 from waiting import comes_true
 
 from kernelgauge.config import Settings
-from kernelgauge.evaluation.sides.prefork import PreforkPool, kind_of, started
+from kernelgauge.evaluation.sides import prefork
+from kernelgauge.evaluation.sides.prefork import Kind, PreforkPool, kind_of, started
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote
 
@@ -66,6 +70,36 @@ def test_on_a_cpu_nothing_is_started_ahead(zygote: Zygote) -> None:
     with ahead.take(WORKER):
         ahead.renew("cpu")
     assert not ahead._kept["cpu"] and not ahead._taken
+
+
+def test_what_an_evaluation_expects_stays_although_it_took_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a GPU that is not there: which processes are kept, of which none is real."""
+    monkeypatch.setattr(prefork, "started", lambda *_: Mock(spec=WorkerProcess, device_started=True))
+    monkeypatch.setattr(prefork, "device_index", lambda _: 0)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda *_: (2**40, 2**40))
+    worker, oracle = kind_of("worker", "cuda:0"), kind_of("oracle", "cuda:0", sealed=False)
+    ahead = PreforkPool(Mock())
+
+    def waiting() -> dict[Kind, list[Future[WorkerProcess]]]:
+        return {
+            kind: [future for other, future in ahead._kept["cuda:0"] if other == kind] for kind in (worker, oracle)
+        }
+
+    for kind in (worker, worker, oracle):
+        ahead.take(kind)
+    ahead.renew("cuda:0")
+    assert [len(each) for each in waiting().values()] == [2, 1]
+    (spare,) = waiting()[oracle]
+    for _ in range(2):  # the next pair of processes of the same evaluation, whose oracle goes on
+        ahead.take(worker)
+    ahead.expect(oracle)
+    ahead.renew("cuda:0")
+    assert [len(each) for each in waiting().values()] == [2, 1] and waiting()[oracle] == [spare]
+    ahead.take(worker)
+    ahead.renew("cuda:0")
+    assert [len(each) for each in waiting().values()] == [1, 0], "nobody expects an oracle any more"
+    cast(Mock, spare.result()).close.assert_called_once()
+    ahead.close()
 
 
 @pytest.mark.gpu
