@@ -66,7 +66,11 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def session(cache_folder: Path) -> Iterator[Session]:
-    with Session(device="cpu") as made:
+    """In that cache, whichever a file has set for itself when its first test asks for this."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KERNELGAUGE_CACHE", str(cache_folder))
+        made = Session(device="cpu")
+    with made:
         yield made
 
 
