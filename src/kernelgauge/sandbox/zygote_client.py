@@ -75,6 +75,8 @@ class Zygote:
             return base
         branch = self._branches.get(preload)
         if branch is None or not branch.alive():
+            if branch is not None:
+                branch.close()
             branch = self._branches[preload] = base.branch(preload)
         branch.await_ready()
         if branch.started_device:
