@@ -14,6 +14,7 @@ import torch
 from torch.utils import cpp_extension
 
 from kernelgauge.backends import toolchain
+from kernelgauge.backends.base import Route
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.extension import SLIM_VARIABLE, CompiledOnly, OtherRoute, capturing
 from kernelgauge.backends.parts import parts
@@ -21,7 +22,9 @@ from kernelgauge.backends.registry import backend_named
 from kernelgauge.backends.slim.admission import Index, Misfit
 from kernelgauge.backends.slim.declarations import declarations
 from kernelgauge.backends.slim.inclusion import slimmed
+from kernelgauge.backends.slim.refusal import is_own_fault
 from kernelgauge.config import Limits
+from kernelgauge.evaluation.build import Builder
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.hardware.environment import first_line
 from kernelgauge.kernels import nvrtc, toolkit
@@ -217,6 +220,73 @@ def test_error_is_that_of_the_full_build(session: Session) -> None:
         session.supervisor.build(broken, "cpu")
     assert caught.value.outcome is Outcome.BUILD_FAILED
     assert "/slim" not in caught.value.log
+
+
+NINJA = "Error building extension 'x': [1/3] c++\nFAILED: [code=1] main.o\nc++ -c main.cpp\n"
+HEADER = "/torch/include/ATen/core/TensorBody.h"
+
+
+@pytest.mark.parametrize(
+    ("said", "own"),
+    [
+        ('/b/cuda.cu(22): error: identifier "summm" is undefined', True),
+        ("/b/main.cpp:4:1: error: ‘fooo’ was not declared in this scope", True),
+        ('/b/cuda.cu(35): error: class "at::Tensor" has no member "contiguouss"', True),
+        ("/b/main.cpp:4:8: error: ‘nosuchthing’ is not a member of ‘torch’", True),
+        ('/b/cuda.cu(21): error: expected a ";"', True),
+        ("/b/main.cpp:5:1: error: expected ‘,’ or ‘;’ before ‘}’ token", True),
+        ("/b/cuda.cu:6:2: error: #error this answer does not build", True),
+        ('/b/cuda.cu(4): error: "x" has already been declared in the current scope', True),
+        (
+            '/b/c.cu(9): error: a value of type "char *" cannot be used to initialize an entity of type "float"',
+            True,
+        ),
+        ("ptxas error   : Entry function 'k' uses too much shared data (0x20000 bytes, 0xc000 max)", True),
+        # The full headers could help: they declare the name, the type's members or a conversion.
+        ('/b/cuda.cu(4): error: identifier "IValue" is undefined', False),
+        ('/b/cuda.cu(4): error: incomplete type "at::indexing::TensorIndex" is not allowed', False),
+        ('/b/cuda.cu(4): error: no suitable constructor exists to convert from "int" to "c10::Scalar"', False),
+        (
+            '/b/cuda.cu(4): error: a value of type "int" cannot be used to initialize an entity of type "Scalar"',
+            False,
+        ),
+        (
+            "/b/main.cpp:4:1: error: no match for ‘operator<<’ (operand types are ‘std::ostream’ and ‘at::Tensor’)",
+            False,
+        ),
+        (f'{HEADER}(88): error: identifier "summm" is undefined', False),
+        # What comes second may come of the first.
+        ('/b/cuda.cu(4): error: no operator "+" matches these operands\n/b/cuda.cu(5): error: expected a ";"', False),
+        ("c++: fatal error: Killed signal terminated program cc1plus", False),
+    ],
+)
+def test_a_refusal_that_no_header_heals_is_known(said: str, own: bool) -> None:
+    assert is_own_fault(f"{NINJA}{said}\nninja: build stopped: subcommand failed.\n") is own
+
+
+def test_one_unit_that_is_refused_for_good_is_enough() -> None:
+    doubtful, sure = "/b/main.cpp:4:1: error: no match for ‘operator<<’", '/b/cuda.cu(21): error: expected a ";"'
+    assert is_own_fault(f"{NINJA}{doubtful}\nFAILED: [code=2] cuda.cuda.o\nnvcc -c cuda.cu\n{sure}\n")
+    assert not is_own_fault("ImportError: no module named x")
+
+
+@needs_compiler
+def test_own_fault_is_found_with_slim_headers_alone(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[str] = []
+    by = Builder._by
+
+    def noted(self: Builder, route: Route, order: Any, final: bool) -> str:
+        taken.append(route.name)
+        return by(self, route, order, final)
+
+    monkeypatch.setattr(Builder, "_by", noted)
+    for text, routes in (("nosuchfunction(x)", ["slim"]), ("torch::relu(x, 1, 2)", ["slim", "full"])):
+        taken.clear()
+        with pytest.raises(Failure) as caught:
+            session.supervisor.build(
+                Candidate(problem="-", source=CANDIDATE.replace("HERE", text), backend="cpp"), "cpu"
+            )
+        assert caught.value.outcome is Outcome.BUILD_FAILED and taken == routes
 
 
 # Slim headers are tried, since the text has a `torch/` in it, and not needed: it compiles in a second.

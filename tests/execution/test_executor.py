@@ -54,7 +54,10 @@ class Watched:
             assert len(self.judged) % (4 * JOBS) == 0, "nothing is timed while others compute on the device"
         return Progress()
 
-    def judge(self, job: Job, progress: Progress, timed: bool = True) -> Evaluation:
+    def conclude(self, job: Job, progress: Progress) -> Evaluation | None:
+        return None
+
+    def judge(self, job: Job, progress: Progress, timed: bool = True, keep: bool = False) -> Evaluation:
         self.may_judge.wait(120)
         if self.abandoned.is_set():
             raise MachineError("evaluations were stopped")
@@ -149,7 +152,7 @@ def test_who_lent_its_device_judges_in_the_end(tmp_path: Path) -> None:
         def prepare(self, job: Job, on_device: bool = False) -> Progress:
             return Progress()
 
-        def judge(self, job: Job, progress: Progress, timed: bool = True) -> Evaluation:
+        def judge(self, job: Job, progress: Progress, timed: bool = True, keep: bool = False) -> Evaluation:
             entered.add(job.device)
             return super().judge(job, progress, timed)
 

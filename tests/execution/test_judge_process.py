@@ -133,7 +133,7 @@ def test_ctrl_c_ends_what_it_is_at(session: Session, settings: Settings, quick: 
         def __init__(self) -> None:
             pass
 
-        def judge(self, job: Job, progress: Progress, timed: bool = True) -> Evaluation:
+        def judge(self, job: Job, progress: Progress, timed: bool = True, keep: bool = False) -> Evaluation:
             return judge.judge(replace(job, device="cpu"), progress, timed)
 
         def abandon(self) -> None:
@@ -160,7 +160,7 @@ def test_a_refusal_reaches_the_session(session: Session, tmp_path: Path) -> None
         def __init__(self) -> None:
             pass
 
-        def judge(self, job: Job, progress: Progress, timed: bool = True) -> Evaluation:
+        def judge(self, job: Job, progress: Progress, timed: bool = True, keep: bool = False) -> Evaluation:
             raise ReferenceTooLarge("problem 9/1 does not fit", 12.0, 10.0)
 
     named = problem().model_copy(update={"key": "9/1", "source": problem().source + "# 9/1\n"})

@@ -6,7 +6,7 @@ it exists. So equal extension names never collide, a second process needs neithe
 folder can be moved.
 
 Where KERNELGAUGE_SLIM names a folder of slim headers, extensions are built with those or not at all: `OtherRoute`
-tells the evaluator to start again with the full ones.
+tells the evaluator to start again with the full ones, unless these would be refused for the same reason.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import torch
 from torch.utils import cpp_extension
 
 from kernelgauge.backends.slim.inclusion import slimmed
+from kernelgauge.backends.slim.refusal import is_own_fault
 from kernelgauge.kernels.building import NOTE
 
 SLIM_VARIABLE = "KERNELGAUGE_SLIM"
@@ -104,6 +105,8 @@ class _Captured:
         self.gave_up: list[OtherRoute] = []
         self.slim = 0
         """Extensions begun with slim headers."""
+        self.own_fault = False
+        """Whether one was refused as it would be with any headers."""
 
     def load_inline(self, *positional: Any, **keywords: Any) -> Any:
         call = dict(_INLINE.bind(*positional, **keywords).arguments)
@@ -135,8 +138,16 @@ class _Captured:
         except Exception as error:
             if self._slim is None:
                 raise
+            if is_own_fault(str(error)):
+                self.own_fault = True
+                raise RuntimeError(self._in_words_of_full_build(str(error), folder)) from None
             self.gave_up.append(OtherRoute(f"extension {call['name']}: {error}"))
             raise self.gave_up[-1] from error
+
+    def _in_words_of_full_build(self, said: str, folder: Path) -> str:
+        for place in (folder / "slim", f"{self._slim}/include"):
+            said = said.replace(f" -I{place}", "")
+        return said
 
     def _built(self, folder: Path, compile_into: Compile, call: dict[str, Any]) -> Any:
         """The extension of a call, compiled into the folder unless it is there."""
@@ -189,7 +200,7 @@ def capturing(build_dir: Path | None, inline: Compile | None = None, files: Comp
     try:
         yield
     except BaseException as error:
-        if captured.slim and not isinstance(error, CompiledOnly):
+        if captured.slim and not captured.own_fault and not isinstance(error, CompiledOnly):
             captured.gave_up.append(OtherRoute(f"after slim builds: {error}"))
         if not captured.gave_up:
             raise

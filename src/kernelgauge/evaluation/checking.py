@@ -42,18 +42,21 @@ class Checker:
         self._prefork_pool, self._screen = prefork_pool, screen
         self._sides = Sides(zygote, prefork_pool)
 
-    def check_and_time(self, job: Job, progress: Progress, timed: bool) -> Timing | None:
-        """Check what has not been checked yet, and time: the processes of the last check take the first round."""
+    def check_and_time(self, job: Job, progress: Progress, timed: bool, kept: KeptReference) -> Timing | None:
+        """Check what has not been checked yet, and time: the processes of the last check take the first round.
+
+        Args:
+            kept: what the evaluation before may have left, and what this one leaves.
+        """
         rounds = Rounds(job, progress.account) if timed else None
-        with closing(KeptReference(progress.account)) as kept:
-            if progress.checked is None:
-                self._check(job, progress, rounds, kept)
-            while rounds is not None and rounds.left:
-                assert progress.checked is not None
-                asked = (job, progress.build_dir, progress.checked.weight_sync, progress.account, kept)
-                with self._sides.opened(*asked) as (reference, candidate):
-                    self._settle(job, progress)
-                    rounds.take(reference, candidate, progress.checked)
+        if progress.checked is None:
+            self._check(job, progress, rounds, kept)
+        while rounds is not None and rounds.left:
+            assert progress.checked is not None
+            asked = (job, progress.build_dir, progress.checked.weight_sync, progress.account, kept)
+            with self._sides.opened(*asked) as (reference, candidate):
+                self._settle(job, progress)
+                rounds.take(reference, candidate, progress.checked)
         return rounds.measurement.result() if rounds is not None else None
 
     def check(self, job: Job, progress: Progress) -> Checked:
@@ -66,8 +69,9 @@ class Checker:
             return self._check(job, progress, None, kept)
 
     def _check(self, job: Job, progress: Progress, rounds: Rounds | None, kept: KeptReference) -> Checked:
-        for _ in range(_DRAWS):
-            kept.close()
+        for draw in range(_DRAWS):
+            if draw:
+                kept.close()
             checked = self._with_equal_weights(job, progress, rounds, kept)
             if not checked.blind:
                 break

@@ -19,13 +19,34 @@ from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import Outcome
 
+# Candidates that see the same secret parameters. More would share little more, and a bad draw for ever.
+_MOST_EVALUATIONS = 16
+# Bytes of one call up to which the next candidate opens while the memory of the last is still being given back.
+_SMALL = 2**32
+
 
 class KeptReference:
-    """The reference of one evaluation, between one pair of processes and the next: its oracle goes on."""
+    """The reference of one problem between one pair of processes and the next, and between candidates of that problem
+    that are judged one after the other: its oracle goes on, and so do its parameters. Inputs are drawn anew."""
 
     def __init__(self, account: Account) -> None:
         self._account = account
         self._reference: Reference | None = None
+        self._ending: list[Side] = []
+        self._evaluations = 0
+        self.more = False
+        """Whether another candidate of the problem comes next."""
+
+    def begin(self, job: Job, account: Account) -> bool:
+        """Another evaluation begins; whether it goes on with what was kept, which is ended otherwise."""
+        self._account = account
+        self._evaluations += 1
+        reference = self._reference
+        if reference is not None and reference.serves(job) and self._evaluations <= _MOST_EVALUATIONS:
+            return True
+        self.close()
+        self._evaluations = 1
+        return False
 
     def take(self) -> Reference | None:
         """What was kept, which is the caller's from now on."""
@@ -36,8 +57,21 @@ class KeptReference:
         """Have it here for the next pair, for which its own side is made anew."""
         self._reference = reference
 
+    def end(self, candidate: Side, reference: Reference) -> None:
+        """End a candidate: with a GPU open that takes a tenth of a second, in which the next one may open."""
+        candidate.end()
+        self._ending.append(candidate)
+        if not self.more or reference.bytes_per_call > _SMALL:
+            self.close_ended()
+
+    def close_ended(self) -> None:
+        """Wait for candidates that were ended, and give their memory back."""
+        while self._ending:
+            self._ending.pop().close()
+
     def close(self) -> None:
         """End what was kept: whoever opens next draws other parameters."""
+        self.close_ended()
         if (reference := self.take()) is not None:
             with self._account.stage("close"):
                 reference.close()
@@ -72,7 +106,7 @@ class Sides:
                 candidate = Side(self._zygote, job.source(build_dir), job.device, prefork_pool=self._prefork_pool)
                 earlier = kept.take()
                 reference = earlier or Reference(
-                    self._zygote, job.problem, job.protocol, job.device, self._prefork_pool
+                    self._zygote, job.problem, job.protocol, job.device, self._prefork_pool, frugal=job.alone
                 )
                 stack.push(lambda kind, error, trace: _close(account, reference, candidate, error, kept))
                 open_reference = reference.renew if earlier else reference.open
@@ -94,6 +128,8 @@ class Sides:
                         reference, candidate = open_both(together=False)
                     except torch.OutOfMemoryError as memory:
                         raise ReferenceTooLarge(str(memory).splitlines()[0]) from memory
+            with account.stage("close"):
+                kept.close_ended()
             try:
                 yield reference, candidate
                 if account.memory_use is not None:
@@ -154,11 +190,12 @@ def _close(
         if hasattr(candidate, "process"):
             account.layers = candidate.process.layers
             account.printed(candidate.process.log())
-        if error is None:
+        of_candidate = isinstance(error, Failure) and error.outcome is not Outcome.OUT_OF_MEMORY
+        if reference.complete and (error is None or of_candidate):
             kept.keep(reference)
-            reference.side.end()
-            candidate.end()
-            candidate.close()
+            if reference.timed:
+                reference.side.end()
+            kept.end(candidate, reference)
         else:
             candidate.end()
             reference.end()

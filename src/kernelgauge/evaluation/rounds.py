@@ -29,6 +29,7 @@ class Rounds:
         """Time the next round on these two sides, which nothing else has used but checks of the same job."""
         eager = {variant: _largest(trials) for variant, trials in checked.eager.items()}
         self._taken += 1
+        reference.timed = True
         with self._account.stage("time"):
             self.measurement.round(reference, candidate, self._taken, eager)
         if self._taken == self.plan.processes and self.measurement.needs_recheck():

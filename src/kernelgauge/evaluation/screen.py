@@ -49,11 +49,12 @@ class Screen:
         """What looks at every trial of a check; None where a candidate may need the memory."""
         if job.alone or not _has_room(reference):
             return None
-        return ScreeningTrials(reference, precisions(job.protocol))
+        return ScreeningTrials(reference, precisions(job.protocol), asks=False)
 
     def seen(self, job: Job, screening: ScreeningTrials) -> tuple[str, ...] | None:
-        """What was found beside a check, kept from now on; None where that had to be given up."""
-        if screening.gave_up:
+        """What was found beside a check, kept from now on; None where that had to be given up, or only asking could
+        decide."""
+        if screening.gave_up or screening.undecided:
             return None
         found = self._screening.keep(screening, job.problem, job.protocol, job.device, job.environment)
         return _with_recorded(job.problem, job.protocol, found)

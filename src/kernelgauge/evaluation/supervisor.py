@@ -51,6 +51,9 @@ class Supervisor:
         self._prefork_pool = PreforkPool(zygote)
         self._checker = Checker(zygote, self._prefork_pool, self.screen)
         self._rules = Rules(zygote, self._prefork_pool)
+        self._kept: dict[str, KeptReference] = {}
+        """By device, for the next candidate of the same problem."""
+        self._in_use_before: dict[str, int] = {}
 
     def abandon(self) -> None:
         """End every process of evaluations under way; they fail with MachineError, and nothing is repeated."""
@@ -63,6 +66,8 @@ class Supervisor:
 
     def close(self) -> None:
         """End the processes that were started for evaluations to come."""
+        for kept in self._kept.values():
+            kept.close()
         self._prefork_pool.close()
 
     def prepare(self, job: Job, on_device: bool = False) -> Progress:
@@ -93,13 +98,15 @@ class Supervisor:
             progress.trivial_answers = self._screened(job, progress)
         return progress
 
-    def judge(self, job: Job, progress: Progress, timed: bool = True) -> Evaluation:
+    def judge(self, job: Job, progress: Progress, timed: bool = True, keep: bool = False) -> Evaluation:
         """What is left after `prepare`, alone on the device: on a CPU to time, on a GPU to check as well.
 
-        On a GPU a candidate that did not build comes here too: whether its problem counts is still to be seen.
+        On a GPU a candidate that did not build comes here too, unless `conclude` knows whether its problem counts.
 
         Args:
             progress: what `prepare` has returned for this job, on whichever device of the kind.
+            keep: another candidate of the same problem comes to this device next, under the same lease: on a GPU its
+                reference may stay.
 
         Raises:
             ReferenceTooLarge: a copy of the reference would not have had the memory either.
@@ -107,22 +114,54 @@ class Supervisor:
         """
         if job.device == "cpu":
             if progress.failure is None and timed:
-                self._finish(job, progress, timed)
+                with contextlib.closing(KeptReference(progress.account)) as kept:
+                    self._finish(job, progress, timed, kept)
             return recorded(job, progress)
-        with self._memory_of(job, progress):
+        with self._reference_for(job, progress, keep) as kept, self._memory_of(job, progress):
             if progress.failure is None:
-                self._finish(job, progress, timed)
+                self._finish(job, progress, timed, kept)
                 if progress.ran_out_of_memory:
+                    kept.close()
                     self._blame(job, progress, timed)
+            if self._known(job, progress) is None:
+                kept.close()
             progress.trivial_answers = self._screened(job, progress)
         return recorded(job, progress)
 
-    def _finish(self, job: Job, progress: Progress, timed: bool) -> None:
+    def conclude(self, job: Job, progress: Progress) -> Evaluation | None:
+        """The record of a candidate that has failed already; None where a device is needed to say if its problem
+        counts."""
+        if progress.failure is None or self._known(job, progress) is None:
+            return None
+        progress.trivial_answers = self._known(job, progress)
+        return recorded(job, progress)
+
+    def _known(self, job: Job, progress: Progress) -> tuple[str, ...] | None:
+        if progress.trivial_answers is not None:
+            return progress.trivial_answers
+        return self.screen.known(job.problem, job.protocol, job.device, job.environment)
+
+    @contextlib.contextmanager
+    def _reference_for(self, job: Job, progress: Progress, keep: bool) -> Iterator[KeptReference]:
+        """What the evaluation before has kept on this device, if it serves; kept further, or ended at the end."""
+        kept = self._kept.setdefault(job.device, KeptReference(progress.account))
+        if not kept.begin(job, progress.account):
+            self._in_use_before.pop(job.device, None)
+        kept.more = keep and self.memory.cap_gb is None  # what is kept would not count under the cap
+        try:
+            yield kept
+        except BaseException:
+            kept.close()
+            raise
+        if not kept.more:
+            kept.close()
+
+    def _finish(self, job: Job, progress: Progress, timed: bool, kept: KeptReference) -> None:
         """Every step that has not been taken: build, check, time, watch, bound."""
         with recording(job, progress):
             if progress.built is None:
                 progress.built = retried(lambda: self._build(job, progress))
-            progress.timing = retried(lambda: self._checker.check_and_time(job, progress, timed))
+            progress.timing = retried(lambda: self._checker.check_and_time(job, progress, timed, kept))
             if job.device != "cpu":
                 progress.kernels = retried(lambda: self._watch(job, progress))
                 progress.kernels.allowed()
@@ -188,7 +227,8 @@ class Supervisor:
         """The memory that a job may take of its GPU, and what is learnt of it."""
         asked = (job.problem, job.protocol, job.device, job.environment)
         with self.memory.capped(job.device):
-            progress.account.memory_use = used = MemoryUse(job.device)
+            used = MemoryUse(job.device, self._in_use_before.get(job.device))
+            progress.account.memory_use, self._in_use_before[job.device] = used, used.before
             try:
                 yield
             except ReferenceTooLarge as error:
@@ -204,7 +244,8 @@ class Supervisor:
         account = progress.account
         with self._prefork_pool.none(job.device):
             progress.failure = progress.checked = None
-            self._finish(replace(job, alone=True), progress, timed)
+            with contextlib.closing(KeptReference(account)) as kept:
+                self._finish(replace(job, alone=True), progress, timed, kept)
             if not progress.ran_out_of_memory:
                 return
             with account.stage("room"):

@@ -39,7 +39,7 @@ class JudgeProcess:
         self.ended = False
         self._start()
 
-    def judge(self, job: Job, progress: Progress, timed: bool = True) -> Evaluation:
+    def judge(self, job: Job, progress: Progress, timed: bool = True, keep: bool = False) -> Evaluation:
         """The record of the job: see `Supervisor.judge`, also for what it raises.
 
         Raises:
@@ -47,7 +47,7 @@ class JudgeProcess:
         """
         for _ in range(_TRIES):
             try:
-                self._connection.send((job, progress, timed))
+                self._connection.send((job, progress, timed, keep))
                 answer: Answer = self._connection.recv()
             except (EOFError, OSError):
                 if self.ended:
@@ -91,9 +91,9 @@ class JudgeProcess:
             self._connection.send(self._settings)
 
 
-def _judged(supervisor: Supervisor, job: Job, progress: Progress, timed: bool) -> Answer:
+def _judged(supervisor: Supervisor, job: Job, progress: Progress, timed: bool, keep: bool) -> Answer:
     try:
-        return supervisor.judge(job, progress, timed)
+        return supervisor.judge(job, progress, timed, keep)
     except KernelgaugeError as error:
         return without_locals(error)
     except Exception:

@@ -5,11 +5,11 @@ lease; then the CPU is leased alone, and the wave's survivors are timed one afte
 ours runs there. So the number of jobs changes how long a run takes, not what it measures. What arrives while a thread
 of a wave has nothing to do joins it: one candidate that hangs keeps no other from its verdict.
 
-On a GPU nothing waits for a wave: while each device judges one candidate under its own lease, the next ones are
-generated and built, at low priority, on cores that launch no kernels, in processes that see no device. A device may
-have a process that judges for it, so that nothing that goes on here can disturb its clock. Where the contestant
-itself computes on a device, some of several GPUs are left to that until all is built; with one, there are waves as
-well.
+On a GPU nothing waits for a wave: while each device judges under its own lease, the candidates of one problem one
+after the other, the next ones are generated and built, at low priority, on cores that launch no kernels, in processes
+that see no device. A device may have a process that judges for it, so that nothing that goes on here can disturb its
+clock. Where the contestant itself computes on a device, some of several GPUs are left to that until all is built;
+with one, there are waves as well.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ from typing import Any
 
 from kernelgauge.errors import KernelgaugeError, MachineError, ReferenceTooLarge, without_locals
 from kernelgauge.evaluation.job import Job
-from kernelgauge.evaluation.progress import Progress
 from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
+from kernelgauge.execution.ready import Prepared, Ready
 from kernelgauge.hardware.environment import gpu_count
 from kernelgauge.schema import Evaluation, NoCandidate
 
 # Candidates under way for each job: what a wave consists of, and how far builds run ahead of a GPU.
 _AHEAD_PER_JOB = 4
+# Candidates of one problem that are judged under one lease: others wait for the device too.
+_MOST_IN_A_TURN = 16
 # Of so many GPUs, one for what computes before it is judged: compiles take longer, but run side by side.
 _BUILD_ON_ONE_OF = 4
 # How soon a task is begun that came while others are under way.
@@ -63,15 +65,6 @@ class Done:
     result: Evaluation | NoCandidate | KernelgaugeError
     job: Job | None = None
     """What was to be judged, where a candidate was there."""
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """A task whose candidate waits for a device to be judged on."""
-
-    task: Task
-    job: Job
-    progress: Progress
 
 
 def devices_of(device: str) -> list[str]:
@@ -150,7 +143,7 @@ class LocalExecutor:
 
     def _in_waves(self, waiting: Iterator[Task], stage: Callable[[str], None]) -> Generator[Done, None, None]:
         while wave := list(islice(waiting, _AHEAD_PER_JOB * self._jobs)):
-            built: list[_Prepared] = []
+            built: list[Prepared] = []
             on_gpu = self._devices != ["cpu"]
             stage("build" if on_gpu else "build and check")
             for each in self._prepared(wave, waiting):
@@ -159,14 +152,14 @@ class LocalExecutor:
                 elif on_gpu or (self._timed and each.progress.failure is None):
                     built.append(each)
                 else:
-                    yield self._judge(each, leased=True)
+                    yield self._judged(each, each.job.device)
             if built:
                 stage("check and time" if on_gpu else "time")
                 # A lease for each would have each wait for whoever compiles meanwhile.
                 with nullcontext() if on_gpu else self._leases.exclusive("cpu"):
-                    yield from self._pooled(partial(self._judge, leased=not on_gpu), built, len(self._devices))
+                    yield from self._judged_in_turns(built, leased=not on_gpu)
 
-    def _prepared(self, wave: Sequence[Task], waiting: Iterator[Task]) -> Iterator[Done | _Prepared]:
+    def _prepared(self, wave: Sequence[Task], waiting: Iterator[Task]) -> Iterator[Done | Prepared]:
         """A wave as it is built; what arrives while a thread has nothing to do joins it, up to its size."""
         room = _AHEAD_PER_JOB * self._jobs - len(wave)
         with ThreadPoolExecutor(self._jobs, thread_name_prefix="kernelgauge") as pool, self._ending(pool):
@@ -197,10 +190,14 @@ class LocalExecutor:
         self._judges.clear()
         self._supervisor.resume()
 
-    def _pooled(self, work: Callable[[Any], Done], items: Sequence[Any], threads: int) -> Iterator[Done]:
-        """Results of `work` on every item as they come."""
-        with ThreadPoolExecutor(threads, thread_name_prefix="kernelgauge") as pool, self._ending(pool):
-            for future in as_completed([pool.submit(work, item) for item in items]):
+    def _judged_in_turns(self, built: Sequence[Prepared], leased: bool) -> Iterator[Done]:
+        """Results of all of these as they come."""
+        ready = Ready()
+        results = [ready.add(each) for each in built]
+        with ThreadPoolExecutor(len(self._devices), thread_name_prefix="kernelgauge") as pool, self._ending(pool):
+            for _ in results:
+                pool.submit(self._take_turn, ready, leased)
+            for future in as_completed(results):
                 yield future.result()
 
     def _overlapped(self, waiting: Iterator[Task], lent: list[str]) -> Generator[Done, None, None]:
@@ -212,6 +209,7 @@ class LocalExecutor:
         builders = ThreadPoolExecutor(self._jobs, "kernelgauge-build")
         judges = ThreadPoolExecutor(len(self._devices), "kernelgauge-judge")
         with builders, judges, self._ending(builders, judges):
+            ready = Ready()
             building: set[Future[Any]] = set()
             judging: set[Future[Any]] = set()
             while True:
@@ -229,8 +227,9 @@ class LocalExecutor:
                 judging -= ended
                 for future in ended:
                     come = future.result()
-                    if isinstance(come, _Prepared):
-                        judging.add(judges.submit(self._judge, come))
+                    if isinstance(come, Prepared):
+                        judging.add(ready.add(come))
+                        judges.submit(self._take_turn, ready)
                     else:
                         yield come
 
@@ -246,7 +245,7 @@ class LocalExecutor:
             self.abandon()
             raise
 
-    def _prepare(self, task: Task) -> Done | _Prepared:
+    def _prepare(self, task: Task) -> Done | Prepared:
         device = next(self._turns)
         beside_others = task.on_device or device == "cpu"
         try:
@@ -258,23 +257,50 @@ class LocalExecutor:
                     return Done(task, job)
                 if self._stopping:
                     raise MachineError("evaluations were stopped")
-                return _Prepared(task, job, self._supervisor.prepare(job, task.on_device))
+                progress = self._supervisor.prepare(job, task.on_device)
+                failed = self._supervisor.conclude(job, progress)
+                return Prepared(task, job, progress) if failed is None else Done(task, failed, job)
         except KernelgaugeError as error:
             return Done(task, without_locals(error))
 
-    def _judge(self, waiting: _Prepared, leased: bool = False) -> Done:
-        """Judge on the first device that is free; `leased`: which needs no lease, or is leased already."""
+    def _take_turn(self, ready: Ready, leased: bool = False) -> None:
+        """Judge the candidate that has waited longest on the first device that is free, and under the same lease the
+        others of its problem; nothing if an earlier turn has left nobody.
+
+        Args:
+            leased: the device needs no lease, or is leased already.
+        """
         device = self._free.get()
+        try:
+            if (turn := ready.take()) is None:
+                return
+            with nullcontext() if leased else self._leases.exclusive(device):
+                for left in reversed(range(_MOST_IN_A_TURN)):
+                    following = ready.take_like(turn) if left else None
+                    _settle(turn.done, partial(self._judged, turn.prepared, device, keep=following is not None))
+                    if following is None:
+                        return
+                    turn = following
+        finally:
+            self._free.put(device)
+
+    def _judged(self, waiting: Prepared, device: str, keep: bool = False) -> Done:
+        """Judge on that device, which is leased; `keep`: another candidate of the problem follows."""
         job = replace(waiting.job, device=device)
         try:
-            with nullcontext() if leased else self._leases.exclusive(device):
-                if self._stopping:
-                    raise MachineError("evaluations were stopped")
-                judge = self._judges.get(device, self._supervisor)
-                return Done(waiting.task, judge.judge(job, waiting.progress, self._timed), job)
+            if self._stopping:
+                raise MachineError("evaluations were stopped")
+            judge = self._judges.get(device, self._supervisor)
+            return Done(waiting.task, judge.judge(job, waiting.progress, self._timed, keep), job)
         except KernelgaugeError as error:
             if isinstance(error, ReferenceTooLarge):
                 self._supervisor.remember(job, error)
             return Done(waiting.task, without_locals(error), job)
-        finally:
-            self._free.put(device)
+
+
+def _settle(result: Future[Done], judge: Callable[[], Done]) -> None:
+    """Whoever waits for the result must hear of it, whatever it is."""
+    try:
+        result.set_result(judge())
+    except BaseException as error:
+        result.set_exception(error)

@@ -22,6 +22,8 @@ class OpenProblem(Command, answer="described", stage="open"):
     device: str
     math: MathMode
     cap_gb: float | None
+    frugal: bool
+    """Whether to keep no more memory between its answers than it must."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,14 @@ class Draw(Command, answer="drawn"):
 
 @dataclass(frozen=True)
 class Expect(Command, answer="done"):
-    """Run the reference on the arguments just drawn; outputs go into the region `truth` where it is attached."""
+    """Run the reference on the arguments just drawn; outputs go into the region `truth`."""
+
+    seed: int
+
+
+@dataclass(frozen=True)
+class LearnTruth(Command, answer="done"):
+    """Run the reference on the arguments drawn first: shapes of the right outputs, and whether it takes variances."""
 
     seed: int
 

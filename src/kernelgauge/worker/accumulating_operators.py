@@ -261,6 +261,17 @@ def _scattered(mode: Noise, outputs: Tensors, args: Arguments, kwargs: Named) ->
     mode.of_positive(outputs[0], max(2 * added // outputs[0].numel(), 2), squares=False)
 
 
+_BATCH_NORMS = (
+    "native_batch_norm",
+    "cudnn_batch_norm",
+    "miopen_batch_norm",
+    "_native_batch_norm_legit",
+    "_native_batch_norm_legit_functional",
+    "_batch_norm_with_update",
+)
+VARIANCES = frozenset(("var", "std", "var_mean", "std_mean", "native_layer_norm", "native_group_norm", *_BATCH_NORMS))
+"""Operators whose errors depend on how they take a variance; see `checks.accumulation.Variances`."""
+
 ACCUMULATING: dict[str, _Handler] = {
     **dict.fromkeys(("mm", "bmm", "mv", "dot", "vdot"), _product(0, 1)),
     **dict.fromkeys(("addmm", "addmm_", "baddbmm", "baddbmm_", "addmv", "addmv_"), _product(1, 2)),
@@ -280,17 +291,7 @@ ACCUMULATING: dict[str, _Handler] = {
     **dict.fromkeys(("logsumexp", "_logcumsumexp", "logcumsumexp"), _logsumexp),
     "native_layer_norm": _layer_norm,
     "native_group_norm": _group_norm,
-    **dict.fromkeys(
-        (
-            "native_batch_norm",
-            "cudnn_batch_norm",
-            "miopen_batch_norm",
-            "_native_batch_norm_legit",
-            "_native_batch_norm_legit_functional",
-            "_batch_norm_with_update",
-        ),
-        _batch_norm,
-    ),
+    **dict.fromkeys(_BATCH_NORMS, _batch_norm),
     "avg_pool2d": _pool(2),
     "avg_pool3d": _pool(3),
     **dict.fromkeys(("_adaptive_avg_pool2d", "_adaptive_avg_pool3d"), _pool(None)),

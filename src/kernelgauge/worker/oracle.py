@@ -32,6 +32,7 @@ from kernelgauge.wire.oracle_commands import (
     Err,
     Expect,
     Imitate,
+    LearnTruth,
     OpenProblem,
     SaveState,
 )
@@ -39,13 +40,15 @@ from kernelgauge.wire.outputs import flatten
 from kernelgauge.wire.regions import Region, dtype_name, lay_out
 from kernelgauge.wire.shared_memory import opened
 from kernelgauge.worker import serving
-from kernelgauge.worker.rounding_noise import RoundingNoise
+from kernelgauge.worker.accumulating_operators import VARIANCES
+from kernelgauge.worker.rounding_noise import Operators, RoundingNoise
 from kernelgauge.worker.serving import Answer, warm_up
 
 Specs = list[dict[str, Any]]
 
-# Of the device's memory: giving back and asking again costs a millisecond or more per gigabyte.
-_KEPT = 1 / 64
+# Of the device's memory, what the oracle keeps for its next draw: giving back and asking again costs a millisecond or
+# more per gigabyte. More of it where as much as this is free for the sides anyway.
+_KEPT, _KEPT_AT_MOST, _FREE = 1 / 64, 1 / 4, 1 / 2
 
 
 def _names_of(function: Any, count: int, skip: int = 0) -> list[str]:
@@ -78,7 +81,8 @@ class Oracle:
         self.regions: dict[str, Region] = {}
         self._built: tuple[Any, int, bool] = (None, 0, False)
         self._plain: list[Any] = []
-        self._keep = 0
+        self._memory = 0
+        self._frugal = False
 
     def answer(self, command: Command) -> Answer:
         """Do what a command says."""
@@ -101,6 +105,8 @@ class Oracle:
                 return {"event": "staged"}
             case Draw():
                 return self.draw(command)
+            case LearnTruth():
+                return self.learn_truth(command)
             case Expect():
                 return self._write("truth", self._forward(command.seed))
             case Imitate():
@@ -115,7 +121,8 @@ class Oracle:
         self.device = torch.device(command.device)
         if self.device.type == "cuda":
             total = torch.cuda.get_device_properties(self.device).total_memory
-            self._keep = int(_KEPT * min(total, total if command.cap_gb is None else command.cap_gb * GB))
+            self._memory = int(min(total, total if command.cap_gb is None else command.cap_gb * GB))
+            self._frugal = command.frugal
         self.math = command.math
         set_flags(command.math)
         self.module = import_file(Path(command.path), "problem")
@@ -177,6 +184,11 @@ class Oracle:
         places = iter(self.regions["inputs"].tensors([TensorSpec(**spec) for spec in specs]))
         self.arguments = [next(places).copy_(value) if isinstance(value, torch.Tensor) else value for value in varied]
         return specs
+
+    def learn_truth(self, command: LearnTruth) -> Answer:
+        with Operators() as called:
+            outputs = self._forward(command.seed)
+        return self._write("truth", outputs) | {"data": {"variances": bool(called.names & VARIANCES)}}
 
     def imitate(self, command: Imitate) -> Answer:
         """The answer of somebody who cuts one corner.
@@ -265,8 +277,16 @@ class Oracle:
         """Wait for the device, and give back what the next draws will not need again: the sides share its memory."""
         if self.device.type == "cuda":
             torch.cuda.synchronize()
-            if torch.cuda.memory_reserved() > self._keep:
+            if not self._may_keep(torch.cuda.memory_reserved()):
                 torch.cuda.empty_cache()
+
+    def _may_keep(self, reserved: int) -> bool:
+        if reserved <= _KEPT * self._memory:
+            return True
+        if self._frugal or reserved > _KEPT_AT_MOST * self._memory:
+            return False
+        free, _ = torch.cuda.mem_get_info()
+        return free >= _FREE * self._memory
 
     def _raise_precision(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):

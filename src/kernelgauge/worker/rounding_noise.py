@@ -121,6 +121,20 @@ def _tensors(value: Any) -> list[torch.Tensor]:
     return [each for item in value for each in _tensors(item)] if isinstance(value, list | tuple) else []
 
 
+class Operators(TorchDispatchMode):
+    """While entered, notes the names of the operators that are called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        self.names.add(_name(func))
+        return func(*args, **(kwargs or {}))
+
+
 class RoundingNoise(TorchDispatchMode):
     """While entered, what operators return in float64 is off by what honest float32 arithmetic may make of it.
 

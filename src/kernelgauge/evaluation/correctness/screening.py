@@ -104,10 +104,17 @@ class ScreeningTrials:
     Args:
         shortcuts: those to try; see `Oracle.imitate`.
         thorough: go on with low precision that some trial has refused, to see whether luck has a say.
+        asks: the oracle what honest arithmetic makes of the inputs, wherever that may decide. Else cut corners are
+            taken to pass there, and `undecided` says so of those that no trial refuses: most fall in another trial
+            at once, and asking costs up to twelve forwards each time.
     """
 
-    def __init__(self, reference: Reference, shortcuts: Sequence[str] = (), thorough: bool = False):
+    def __init__(
+        self, reference: Reference, shortcuts: Sequence[str] = (), thorough: bool = False, asks: bool = True
+    ):
         self._reference = reference
+        self._asks = asks
+        self._doubtful: set[str] = set()
         self._thorough = thorough
         self._shortcuts = tuple(shortcuts)
         self._alive = list(shortcuts)
@@ -150,6 +157,7 @@ class ScreeningTrials:
 
     def _cut_corners(self, facts: Facts, accepts: Accepts, would_accept: Accepts) -> None:
         """Those refused already are tried to see whether luck has a say: that is not worth asking the oracle."""
+        honest = self._reference.honest
         for shortcut in self._shortcuts:
             if shortcut not in self._alive and not (self._thorough and shortcut in PRECISIONS):
                 continue
@@ -158,8 +166,13 @@ class ScreeningTrials:
             if any(found.rms > _NO_EFFECT for found in distances(exact, facts.truth)):
                 self._idle.discard(name)
             given = not changed and name != shortcut and self._reference.randomise
-            judge = accepts if shortcut in self._alive else would_accept
-            if not given and judge(exact):
+            judge = accepts if self._asks and shortcut in self._alive else would_accept
+            undecided = honest.undecided
+            passes = not given and judge(exact)
+            if not self._asks and honest.undecided > undecided:
+                self._doubtful.add(shortcut)
+                passes = True
+            if passes:
                 if facts.variant != "large":  # judged coarsely: what passes there passes by no luck
                     self._lucky.add(shortcut)
             elif shortcut in self._alive:
@@ -172,6 +185,11 @@ class ScreeningTrials:
         """The answers without the work that pass; `ROUNDING` where nothing right could."""
         found = self.blind.survivors() | (self._everywhere.survivors() if self._everywhere else set())
         return found | ({ROUNDING} if self._reference.rounding_decides else set())
+
+    @property
+    def undecided(self) -> bool:
+        """Whether what passed may only have done so because nobody was asked."""
+        return not self._doubtful.isdisjoint(self._alive)
 
     def shortcuts(self) -> Shortcuts:
         """What became of the cut corners."""
@@ -186,9 +204,10 @@ class ScreeningTrials:
     def all_trials(self) -> None:
         """Go through the protocol's trials for nothing else than this, until all is settled.
 
-        The problem's own inputs come first: with two draws of them, an earlier answer and a constant are refused too.
+        The inputs that show low precision come first, then the problem's own: with two draws of them, an earlier
+        answer and a constant are refused too.
         """
-        for variant in trials(self._reference, self.blind, own_first=True):
+        for variant in trials(self._reference, self.blind, first=("offgrid", "own")):
             self._see(prepare(self._reference, variant))
             if self.settled:
                 return

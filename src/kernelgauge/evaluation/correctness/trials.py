@@ -113,13 +113,16 @@ class _Disagreed(Exception):
         self.trial, self.failure = trial, failure
 
 
-def trials(reference: Reference, blind: Probes, own_first: bool = False) -> Iterator[str]:
+def trials(reference: Reference, blind: Probes, first: tuple[str, ...] = ()) -> Iterator[str]:
     """The protocol's variants, and further draws of the own inputs as long as an answer without the work would pass.
 
     Some inputs say nothing (to a ReLU that is shut): luck must not decide.
+
+    Args:
+        first: the variants to begin with.
     """
-    variants = reference.protocol.inputs.variants
-    yield from sorted(variants, key=lambda variant: variant != "own") if own_first else variants
+    places = {variant: place for place, variant in enumerate(first)}
+    yield from sorted(reference.protocol.inputs.variants, key=lambda variant: places.get(variant, len(first)))
     if reference.protocol.score.weak_problems == "excluded":
         for _ in range(_MOST_FURTHER):
             if not blind.survivors():

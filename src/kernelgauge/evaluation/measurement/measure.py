@@ -36,8 +36,10 @@ from kernelgauge.timing.ratio import Ratio
 from kernelgauge.timing.stopping import Why, finished, needs_recheck
 from kernelgauge.timing.timers import timer_named
 
-# Calls of each side from which its device time is taken, and their warm-ups.
-_DEVICE_CALLS = (2, 10)
+# Warm-ups and calls of each side from which its device time is taken; fewer where they would take longer than this.
+_DEVICE_WARMUPS, _DEVICE_CALLS = 2, 10
+_FEWEST_DEVICE_CALLS = 3
+_DEVICE_SECONDS = 0.25
 # A call is launch-bound if its kernels would take less than this share of it.
 _BUSY = 0.8
 _MOST_PAIRS_THROTTLED = 50
@@ -54,6 +56,14 @@ _FEWEST_ROWS = 2
 _FINEST = 0.005
 # An interval takes longer to compute than a short pair to measure: not after every one.
 _LOOK_AGAIN = 1.1
+
+
+def _device_calls(slowest_s: float) -> tuple[int, int]:
+    """Warm-ups and calls of a side whose slowest call has taken so long."""
+    calls = int(_DEVICE_SECONDS / max(slowest_s, 1e-6))
+    if calls >= _DEVICE_WARMUPS + _DEVICE_CALLS:
+        return _DEVICE_WARMUPS, _DEVICE_CALLS
+    return 1, min(max(calls - 1, _FEWEST_DEVICE_CALLS), _DEVICE_CALLS)
 
 
 class Measurement:
@@ -294,7 +304,7 @@ class Measurement:
         for side in (reference.side, candidate):
             side.stage(reference.arguments, reference.master, reference.call_seed)
             try:
-                taken = side.samples("queued_event", *_DEVICE_CALLS)
+                taken = side.samples("queued_event", *_device_calls(side.slowest_s))
             except Failure as failure:
                 reference.notes.append(f"no device time: {failure.reason}")
                 return

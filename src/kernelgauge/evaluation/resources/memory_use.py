@@ -26,12 +26,13 @@ class MemoryUse:
 
     Args:
         device: leased for this evaluation alone.
+        before: bytes in use before anything of it came, where something is there already; default: what is in use.
     """
 
-    def __init__(self, device: str):
+    def __init__(self, device: str, before: int | None = None):
         torch.cuda.empty_cache()
         self._device = device
-        self._before = _in_use(device)
+        self.before = _in_use(device) if before is None else before
         self._peak: int | None = None
         self._workers: dict[str, int] = {}
         own = account(device)
@@ -51,7 +52,7 @@ class MemoryUse:
 
     def _watch(self, stop: threading.Event) -> None:
         while True:
-            self._peak = max(self._peak or 0, _in_use(self._device) - self._before)
+            self._peak = max(self._peak or 0, _in_use(self._device) - self.before)
             if stop.wait(_PERIOD_SECONDS):
                 return
 

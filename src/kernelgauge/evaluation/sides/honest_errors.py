@@ -34,6 +34,8 @@ _NORMALISED = 4
 # Above what is allowed after the least number of forwards: more of them will not say otherwise.
 _FAR = 2.5
 _OPERANDS = {"tf32": "TF32", "bfloat16": "bfloat16"}
+# A larger error is not asked about: bfloat16 keeps 8 bits, which makes 0.004 of each operand.
+_NARROW_AT_MOST = 0.1
 
 
 class HonestErrors:
@@ -52,6 +54,8 @@ class HonestErrors:
         self._normalised = False
         self.asked = 0
         """Forwards with noise so far."""
+        self.undecided = 0
+        """Answers refused without asking where asking might have said otherwise."""
 
     def inputs_changed(self) -> None:
         """Other inputs have been drawn."""
@@ -88,7 +92,9 @@ class HonestErrors:
                     widened = self._widened(draws, usual, variant)
                     if all(limit.accepts(error) for limit, error in zip(widened, found, strict=True)):
                         return widened, self._typical(draws)
-                if not asks or len(here) >= _MOST or (len(here) >= _LEAST and self._hopeless(found, widened, usual)):
+                settled = len(here) >= _MOST or (len(here) >= _LEAST and self._hopeless(found, widened, usual))
+                if not asks or settled:
+                    self.undecided += not settled
                     return widened, self._typical(here) if here else nothing[1]
                 drawn = self._draw()
                 known.append(drawn)
@@ -116,12 +122,12 @@ class HonestErrors:
         if not self._reference.precise or self._reference.protocol.tolerance.math in NARROW:
             return ""
         with self._asking():
-            if self._cancelled(found):
+            if self._reference.takes_variances and self._cancelled(found):
                 return (
                     "cancellation: as a variance from the mean of squares less the squared mean errs, in float32, "
                     "where the mean is large beside the deviation"
                 )
-            return self._rounded(found, outputs, truth)
+            return self._rounded(found, outputs, truth) if found.rms <= _NARROW_AT_MOST else ""
         return ""
 
     def _rounded(self, found: Distance, outputs: Sequence[torch.Tensor], truth: Sequence[torch.Tensor]) -> str:
@@ -139,8 +145,10 @@ class HonestErrors:
 
     def _cancelled(self, found: Distance) -> bool:
         one = self._largest(self._draw("one_pass"))
+        if not one / _SHORT_OF <= found.rms <= _ALIKE * 4 * one:
+            return False
         two = self._largest(self._draw("two_pass"))
-        return one > 4 * two and one / _SHORT_OF <= found.rms <= _ALIKE * 4 * one and found.rms > 4 * two
+        return one > 4 * two and found.rms > 4 * two
 
     @staticmethod
     def _largest(found: Sequence[Distance]) -> float:

@@ -78,6 +78,10 @@ class ModelWorker:
         preload = backend.preload(self._source.text, self._device)
         self.process = self._started(environment, preload)
 
+    def goes_on(self) -> None:
+        """It serves another pair; the next evaluation may need a process of this kind again."""
+        self._prefork_pool.expect(self._kind)
+
     def open(self, init: Any, seed: int, randomise: bool, math: MathMode, state: bytes | None = None) -> None:
         """In the worker started before, load the source and construct the model.
 
@@ -120,7 +124,8 @@ class ModelWorker:
 
     def _started(self, environment: dict[str, str], preload: tuple[str, ...]) -> WorkerProcess:
         """A process that answers as `evaluation.worker` does, and on a GPU is starting that."""
-        return self._prefork_pool.take(kind_of("worker", self._device, environment, preload))
+        self._kind = kind_of("worker", self._device, environment, preload)
+        return self._prefork_pool.take(self._kind)
 
     def attach(self, input_bytes: int, expected: Sequence[TensorSpec]) -> None:
         """Share both regions with the worker; raises as `attach_inputs` does."""

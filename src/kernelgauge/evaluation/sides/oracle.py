@@ -25,6 +25,7 @@ from kernelgauge.wire.oracle_commands import (
     Err,
     Expect,
     Imitate,
+    LearnTruth,
     OpenProblem,
     SaveState,
 )
@@ -61,13 +62,15 @@ class OracleProcess:
         self._truth: Region | None = None
         self.truth_specs: list[TensorSpec] = []
         """Shapes and dtypes of the right outputs."""
+        self.takes_variances = False
+        """Whether its forward has a variance taken; see `accumulating_operators.VARIANCES`."""
         self._shortcut: Region | None = None
         self.constructor: tuple[str, ...] = ()
         """Names of the constructor's arguments."""
         self.alike: dict[str, Domain] = {}
         """Arguments of `forward` that two draws of its own have in common, with their domains."""
 
-    def start(self, math: MathMode) -> Any:
+    def start(self, math: MathMode, frugal: bool = False) -> Any:
         """Import the problem there, and make room for its inputs; returns the constructor's arguments, encoded."""
         process = self._process = self._prefork_pool.take(self._kind)
         limits = self._zygote.settings.limits
@@ -75,7 +78,8 @@ class OracleProcess:
         path = process.scratch / "problem.py"
         path.write_text(self._problem.source)
         domains, where = dict(self._problem.domains), worker_device(self._device)
-        described = self._tell(OpenProblem(str(path), _FIRST_SEED, domains, where, math, limits.gpu_memory_gb))
+        opened = OpenProblem(str(path), _FIRST_SEED, domains, where, math, limits.gpu_memory_gb, frugal)
+        described = self._tell(opened)
         self.inputs = self._create(size_of([TensorSpec(**spec) for spec in described.data["inputs"]]))
         self.constructor, self.alike = tuple(described.data["constructor"]), described.data["alike"]
         return described.data["init"]
@@ -94,7 +98,8 @@ class OracleProcess:
 
     def learn_truth(self) -> None:
         """Shapes of the right answers, from a first run."""
-        self.truth_specs = list(self._tell(Expect(_FIRST_SEED)).tensors)
+        claim = self._tell(LearnTruth(_FIRST_SEED))
+        self.truth_specs, self.takes_variances = list(claim.tensors), bool(claim.data["variances"])
 
     def attach_truth(self) -> None:
         """Make a region for right answers of these shapes, and give it to it."""

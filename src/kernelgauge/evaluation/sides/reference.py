@@ -15,6 +15,7 @@ from kernelgauge.checks.numerics import Distance, distances
 from kernelgauge.config import PUBLIC_SEED, Protocol
 from kernelgauge.errors import MachineError, ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation.failures import Failure, WorkerKilled
+from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.sides.honest_errors import HonestErrors
 from kernelgauge.evaluation.sides.model_worker import Source
 from kernelgauge.evaluation.sides.oracle import OracleProcess
@@ -63,6 +64,9 @@ def in_domain(variant: str, answer: Sequence[torch.Tensor]) -> bool:
 class Reference:
     """A problem ready to judge against: draws inputs, knows the right outputs, runs the reference as a `Side`.
 
+    Args:
+        frugal: have the oracle keep no memory that a candidate could need.
+
     Raises (from `open` and every method):
         ProblemError: the reference itself fails; a candidate cannot be judged against it.
     """
@@ -74,12 +78,15 @@ class Reference:
         protocol: Protocol,
         device: str,
         prefork_pool: PreforkPool | None = None,
+        frugal: bool = False,
     ):
         self._zygote = zygote
+        self._frugal = frugal
         self._prefork_pool = prefork_pool or PreforkPool(zygote)
         self.problem = problem
         self.protocol = protocol
         self.device = device
+        self._lasting_notes: list[str] = []
         self._begin()
         self.weight_seed = Seeds(protocol.parameters.seed == "secret").next()
         # Published weights replace whatever an initialiser drew.
@@ -88,17 +95,27 @@ class Reference:
         self.precise = protocol.tolerance.rule == "oracle"
         self.rounding_decides = False
         """Whether inputs that differ by rounding have answers far apart: then nobody knows the right one."""
-        self.notes: list[str] = []
         self.init: Any = None
         self.arguments: list[Any] = []
         self.call_seed = 0
         self.last_claim = Claim(event="done")
         self.expected: list[TensorSpec] = []
+        self.complete = False
+        """Whether oracle and own side are there, ready for the next call."""
+        self.timed = False
+        """Whether its own side has been timed: then the next pair gets a fresh one."""
         self._oracle = OracleProcess(zygote, problem, device, self._prefork_pool, self._make_room)
         self.side = self._new_side()
 
+    def serves(self, job: Job) -> bool:
+        """Whether a further evaluation can go on with this one, under secrets that nobody has been told."""
+        secret = job.protocol.inputs.seeds == job.protocol.parameters.seed == "secret"
+        asked = (job.problem, job.protocol, job.device, job.alone)
+        return secret and asked == (self.problem, self.protocol, self.device, self._frugal)
+
     def _begin(self) -> None:
         """What begins anew with each pair of processes: what had no room in one may have it in the next."""
+        self.notes = list(self._lasting_notes)
         self.input_seeds = Seeds(self.protocol.inputs.seeds == "secret")
         self.honest = HonestErrors(self)
         self._unused: Answers | None = None
@@ -115,23 +132,30 @@ class Reference:
             beside: what else can be done as soon as the constructor's arguments are known, in a thread of its own.
         """
         self.side.start()
-        self.init = self._oracle.start(self.math)
+        self.init = self._oracle.start(self.math, self._frugal)
         self._all_at_once(self._open_oracle, self._learn_outputs, beside)
 
     def renew(self, beside: Callable[[Reference], None] | None = None) -> None:
-        """A fresh process for its own side, which has not been called yet. The oracle stays, with its parameters and
-        what it has learnt: it is not timed.
+        """Be ready for another pair of processes: a fresh one for its own side, unless that was never timed.
+
+        The oracle stays, with its parameters and what it has learnt: it is not timed.
 
         Args:
             beside: as for `open`.
         """
         self._begin()
         self.input_seeds.next()  # that of the draw in `open`: published ones count as if this were the first pair
+        self._oracle.goes_on()
+        if not self.timed:
+            self.side.goes_on()
+            if beside is not None:
+                beside(self)
+            return
+        self.complete = self.timed = False
         slowest_s = self.side.slowest_s
         self.side.close()
         self.side = self._new_side()
         self.side.slowest_s = slowest_s  # until it has been called itself
-        self._oracle.goes_on()
         self.side.start()
         self._all_at_once(lambda: None, self._attach_side, beside)
 
@@ -147,6 +171,8 @@ class Reference:
         own.result()
         with self.blamed(self.side):
             side()
+        self._lasting_notes = list(self.notes)
+        self.complete = True
         if other is not None:
             other.result()
 
@@ -308,6 +334,11 @@ class Reference:
     def err(self, noise: int, variances: Variances = "usual") -> tuple[list[Distance], bool]:
         """How far honest float32 arithmetic could be from `truth` for the inputs just drawn; see `Oracle.err`."""
         return self._oracle.err(self.call_seed, noise, variances)
+
+    @property
+    def takes_variances(self) -> bool:
+        """Whether an operator of its forward takes a variance."""
+        return self._oracle.takes_variances
 
     def forget_shortcuts(self) -> None:
         """Give back the memory that `imitate` has taken."""

@@ -1,0 +1,61 @@
+"""Which candidate a device judges next: those of one problem one after the other, since they share its reference."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.progress import Progress
+
+if TYPE_CHECKING:
+    from kernelgauge.execution.local import Done, Task
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A task whose candidate waits for a device to be judged on."""
+
+    task: Task
+    job: Job
+    progress: Progress
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """One that waits, and where its result goes."""
+
+    prepared: Prepared
+    done: Future[Done]
+
+
+class Ready:
+    """Candidates that are ready to be judged, in the order in which they came. Any thread may add and take."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Waiting] = []
+        self._lock = threading.Lock()
+
+    def add(self, prepared: Prepared) -> Future[Done]:
+        """Let one wait; returns where its result will be."""
+        entry = Waiting(prepared, Future())
+        with self._lock:
+            self._waiting.append(entry)
+        return entry.done
+
+    def take(self) -> Waiting | None:
+        """The one that has waited longest; None if nobody waits."""
+        with self._lock:
+            return self._waiting.pop(0) if self._waiting else None
+
+    def take_like(self, other: Waiting) -> Waiting | None:
+        """The one of the same problem, under the same protocol, that has waited longest; None if there is none."""
+        asked = other.prepared.job
+        with self._lock:
+            for place, entry in enumerate(self._waiting):
+                job = entry.prepared.job
+                if (job.problem, job.protocol) == (asked.problem, asked.protocol):
+                    return self._waiting.pop(place)
+        return None
