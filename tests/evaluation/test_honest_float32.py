@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -225,6 +227,39 @@ class ModelNew(torch.nn.Module):
 """
     record = session.evaluate(problem("offset_variance"), wrong, timed=False)
     assert not record.passed and "cancellation" in record.reason
+
+
+def test_what_no_answer_could_excuse_is_not_asked_about(session: Session) -> None:
+    """Each forward with noise costs as much as several others, and most wrong answers are far off."""
+    made = Problem(key="loss", name="loss", source=problem("mean_loss").source)
+    with Reference(session._zygote, made, load_protocol("strict"), "cpu") as reference:
+        facts = prepare(reference, "own")
+        assert not reference.takes_variances and facts.honest is not None
+        trial, found = compare(
+            reference.protocol.tolerance, "own", [facts.answer[0] * 1.5], facts.truth, facts.eager, facts.honest
+        )
+        assert not trial.agreed
+        facts.honest.explain(found, [facts.answer[0] * 1.5], facts.truth)
+        assert facts.honest.asked == 0
+
+
+def test_a_forward_that_takes_variances_is_known(session: Session) -> None:
+    with Reference(session._zygote, problem("offset_variance"), load_protocol("strict"), "cpu") as reference:
+        assert reference.takes_variances
+
+
+def test_noise_does_not_bring_the_compiler() -> None:
+    """PyTorch's own modes import it when they are entered first, in every fresh process."""
+    text = (
+        "import sys, torch\n"
+        "from kernelgauge.worker.rounding_noise import Operators, RoundingNoise\n"
+        "x = torch.ones(4, 4, dtype=torch.float64)\n"
+        "for mode in (Operators(), RoundingNoise(torch.Generator())):\n"
+        "    with torch.no_grad(), mode:\n"
+        "        torch.nn.functional.layer_norm(x, (4,)).sum()\n"
+        "print('torch._dynamo' in sys.modules)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True).stdout == "False\n"
 
 
 def test_records_without_the_field_still_load() -> None:

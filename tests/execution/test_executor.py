@@ -197,6 +197,40 @@ def test_who_was_stopped_works_when_it_is_run_again(tmp_path: Path) -> None:
     assert len(list(stopped.run(tasks(3)))) == len(supervisor.judged) == 3
 
 
+def test_of_one_problem_the_reference_stays_for_the_next(tmp_path: Path) -> None:
+    class Keeping(Watched):
+        def judge(self, job: Job, progress: Progress, timed: bool = True, keep: bool = False) -> Evaluation:
+            order.append((job.problem.key, keep))
+            return super().judge(job, progress, timed)
+
+    order: list[tuple[str, bool]] = []
+    supervisor = Keeping()
+    one, other, third, last = tasks(4)
+    mixed = [one, other, Task("9/0", 1, one.start), third, Task("9/0", 2, one.start), last]
+    thread, found = in_background(executor(supervisor, tmp_path).run(mixed))
+    assert comes_true(lambda: len(supervisor.prepared) == 6)
+    time.sleep(0.2)
+    supervisor.may_judge.set()
+    thread.join(60)
+    assert len(found) == 6
+    first = order[0][0]  # judged alone: it came before the others were ready
+    rest = [entry for entry in order[1:] if entry[0] == "9/0"]
+    assert [keep for _, keep in rest] == [True] * (len(rest) - 1) + [False], (first, order)
+    assert order[order.index(rest[0]) : order.index(rest[0]) + len(rest)] == rest, "one after the other"
+
+
+def test_what_failed_needs_no_device_where_all_is_known(tmp_path: Path) -> None:
+    class Knowing(Watched):
+        def conclude(self, job: Job, progress: Progress) -> Evaluation | None:
+            progress.failure = Failure(Outcome.BUILD_FAILED, "does not build")
+            return recorded(job, progress)
+
+    supervisor = Knowing()
+    found = list(executor(supervisor, tmp_path).run(tasks(5)))
+    assert len(found) == 5 and not supervisor.judged
+    assert all(isinstance(done.result, Evaluation) for done in found)
+
+
 def test_an_error_of_one_task_does_not_stop_the_others(tmp_path: Path) -> None:
     supervisor = Watched()
     supervisor.may_judge.set()

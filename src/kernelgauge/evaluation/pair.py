@@ -110,7 +110,7 @@ class Sides:
                 )
                 stack.push(lambda kind, error, trace: _close(account, reference, candidate, error, kept))
                 open_reference = reference.renew if earlier else reference.open
-                self._open(reference, candidate, weight_sync, together, open_reference)
+                self._open(reference, candidate, weight_sync, together, open_reference, kept.more)
                 return reference, candidate
 
             with account.watched("open"):
@@ -145,12 +145,14 @@ class Sides:
         weight_sync: WeightSync,
         together: bool,
         open_reference: Callable[..., None],
+        more: bool,
     ) -> None:
         """Both sides, up to their shared memory.
 
         Args:
             together: start the candidate at the same time as the reference, not after it.
             open_reference: `Reference.open`, or `renew`.
+            more: candidates that follow may be refused sooner than a process has started the device for the next.
         """
 
         def open_candidate(ready: Reference) -> None:
@@ -164,6 +166,8 @@ class Sides:
             open_reference()
             candidate.start()
             open_candidate(reference)
+        if more:
+            candidate.goes_on()
         self._prefork_pool.renew(reference.device)
         if reference.device == "cpu" and not candidate.looks:
             reference.notes.append(

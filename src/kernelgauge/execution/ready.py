@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ class Prepared:
     progress: Progress
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Waiting:
     """One that waits, and where its result goes."""
 
@@ -32,7 +33,10 @@ class Waiting:
 
 
 class Ready:
-    """Candidates that are ready to be judged, in the order in which they came. Any thread may add and take."""
+    """Candidates that are ready to be judged, in the order in which they came. Any thread may add and take.
+
+    One that has failed already waits for the others: whether its problem counts is mostly learnt beside one of them.
+    """
 
     def __init__(self) -> None:
         self._waiting: list[Waiting] = []
@@ -48,14 +52,19 @@ class Ready:
     def take(self) -> Waiting | None:
         """The one that has waited longest; None if nobody waits."""
         with self._lock:
-            return self._waiting.pop(0) if self._waiting else None
+            return self._first(self._waiting)
 
     def take_like(self, other: Waiting) -> Waiting | None:
         """The one of the same problem, under the same protocol, that has waited longest; None if there is none."""
         asked = other.prepared.job
         with self._lock:
-            for place, entry in enumerate(self._waiting):
-                job = entry.prepared.job
-                if (job.problem, job.protocol) == (asked.problem, asked.protocol):
-                    return self._waiting.pop(place)
-        return None
+            jobs = ((entry, entry.prepared.job) for entry in self._waiting)
+            return self._first(
+                [entry for entry, job in jobs if (job.problem, job.protocol) == (asked.problem, asked.protocol)]
+            )
+
+    def _first(self, entries: Sequence[Waiting]) -> Waiting | None:
+        found = min(entries, key=lambda entry: entry.prepared.progress.failure is not None, default=None)
+        if found is not None:
+            self._waiting.remove(found)
+        return found

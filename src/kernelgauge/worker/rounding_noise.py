@@ -121,7 +121,15 @@ def _tensors(value: Any) -> list[torch.Tensor]:
     return [each for item in value for each in _tensors(item)] if isinstance(value, list | tuple) else []
 
 
-class Operators(TorchDispatchMode):
+class _Mode(TorchDispatchMode):
+    """A mode that nobody compiles. PyTorch would see to that by importing its compiler, which takes seconds."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+
+class Operators(_Mode):
     """While entered, notes the names of the operators that are called."""
 
     def __init__(self) -> None:
@@ -135,7 +143,7 @@ class Operators(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-class RoundingNoise(TorchDispatchMode):
+class RoundingNoise(_Mode):
     """While entered, what operators return in float64 is off by what honest float32 arithmetic may make of it.
 
     Args:

@@ -79,7 +79,7 @@ class ModelWorker:
         self.process = self._started(environment, preload)
 
     def goes_on(self) -> None:
-        """It serves another pair; the next evaluation may need a process of this kind again."""
+        """It serves another pair, or another follows soon: a process of this kind is needed once more."""
         self._prefork_pool.expect(self._kind)
 
     def open(self, init: Any, seed: int, randomise: bool, math: MathMode, state: bytes | None = None) -> None:
