@@ -22,6 +22,8 @@ class OpenProblem(Command, answer="described", stage="open"):
     device: str
     math: MathMode
     cap_gb: float | None
+    frugal: bool = False
+    """Whether to keep no memory between its answers."""
 
 
 @dataclass(frozen=True)

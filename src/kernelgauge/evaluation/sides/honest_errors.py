@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import torch
@@ -82,7 +82,7 @@ class HonestErrors:
         if not refused or any(not (error.rms <= most and error.worst <= tolerance.honest_worst) for error in refused):
             return nothing
         known, here = self._found.setdefault(variant, []), self._here
-        with self._asking():
+        with self._asking(), ExitStack() as once:
             while True:
                 for draws in (known, here):
                     widened = self._widened(draws, usual, variant)
@@ -90,6 +90,7 @@ class HonestErrors:
                         return widened, self._typical(draws)
                 if not asks or len(here) >= _MOST or (len(here) >= _LEAST and self._hopeless(found, widened, usual)):
                     return widened, self._typical(here) if here else nothing[1]
+                once.enter_context(self._reference.cleared())
                 drawn = self._draw()
                 known.append(drawn)
                 here.append(drawn)
