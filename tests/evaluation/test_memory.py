@@ -14,6 +14,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from kernelgauge.checks.memory import Call, least, surplus
+from kernelgauge.checks.memory_plan import USUAL
 from kernelgauge.cli.main import app
 from kernelgauge.config import Limits, load_protocol
 from kernelgauge.errors import ReferenceTooLarge
@@ -103,28 +104,30 @@ def test_what_cannot_fit_is_refused_with_figures_and_a_size_that_fits(small: Ses
     assert "1/23 softmax at sizes full does not fit" in message
     assert "24 GB (--gpu-memory)" in message and "--sizes medium" in message
     assert refused.value.available_gb == 24
-    assert refused.value.needed_gb is not None and 80 < refused.value.needed_gb < 110
+    assert refused.value.needed_gb is not None and 50 < refused.value.needed_gb < 60
     assert f"{refused.value.needed_gb:.1f} GB" in message
     parts = {
         what: float(size) for what, size in re.findall(r"(?:: |, )([A-Za-z][^,;:]*?) (\d+\.\d)(?=[,;])", message)
     }
     assert set(parts) == {
         *("the reference", "a candidate like it", "copies of inputs and outputs out of their reach"),
-        *("the oracle in float64", "expected outputs", "CUDA contexts"),
+        *("the oracle in float64", "CUDA contexts"),
     }
     assert sum(parts.values()) == pytest.approx(refused.value.needed_gb, abs=0.4)
     (own,) = re.findall(r"of these, (\d+\.\d) GB are the evaluator's own", message)
     assert float(own) == pytest.approx(refused.value.needed_gb - 2 * parts["the reference"], abs=0.2)
-    assert "a GPU with more memory" in message and "v0.1, which keeps no float64 oracle, takes at least 6" in message
+    assert "a GPU with more memory" in message and "v0.1" not in message, "it takes as much"
     small.memory.check(load_problem("1/23", sizes="medium"), protocol, "cuda", small.environment)
     small.memory.check(load_problem("1/23"), protocol, "cpu", small.environment)
 
 
-def test_the_published_rules_need_less_than_a_float64_oracle(small: Session) -> None:
-    problem = load_problem("2/5")
-    small.memory.check(problem, load_protocol("v0.1"), "cuda", small.environment)
-    with pytest.raises(ReferenceTooLarge):
-        small.memory.check(problem, load_protocol("strict"), "cuda", small.environment)
+def test_the_published_rules_need_less_than_a_float64_oracle() -> None:
+    """Of a problem that is nearly all parameters: the oracle's are in float64."""
+    problem = load_problem("3/2")
+    with Session(threads=1, limits=Limits(gpu_memory_gb=28)) as session:
+        session.memory.check(problem, load_protocol("v0.1"), "cuda", session.environment)
+        with pytest.raises(ReferenceTooLarge, match=r"v0\.1, which keeps no float64 oracle, takes at least 25"):
+            session.memory.check(problem, load_protocol("strict"), "cuda", session.environment)
 
 
 def test_what_was_found_out_by_trying_is_remembered(small: Session) -> None:
@@ -150,7 +153,7 @@ def test_whether_a_copy_has_room_is_tried_once(small: Session) -> None:
 
     problem = Problem(key="own", name="own", source=OWN + "# a copy\n")
     for _ in range(2):
-        assert not small.memory.has_room(problem, load_protocol("strict"), "cuda", no_room)
+        assert not small.memory.has_room(problem, load_protocol("strict"), "cuda", USUAL, no_room)
     assert len(tried) == 1
 
 

@@ -62,15 +62,15 @@ def _wrong(got: torch.Tensor, due: torch.Tensor, tolerance: Tolerance, allowed: 
     if got.numel() == 0:
         return None
     if not got.is_floating_point():
-        mask = (got != due).contiguous()
+        mask = (got != due.to(got.device)).contiguous()
         return mask if bool(mask.any()) else None
-    scale = _scale(due)
+    scale = _scale(due, got.device)
     for times in (_ALONE, 1.0):
         mask = torch.empty(got.shape, dtype=torch.bool, device=got.device)
         flat, left, right = mask.view(-1), got.reshape(-1), due.reshape(-1)
         for start in range(0, flat.numel(), _CHUNK):
             piece = slice(start, start + _CHUNK)
-            mine, theirs = left[piece].double(), right[piece].double()
+            mine, theirs = left[piece].double(), right[piece].to(got.device).double()
             if tolerance.rule == "allclose":
                 limit: torch.Tensor | float = tolerance.absolute + tolerance.relative * theirs.abs()
             else:
@@ -82,9 +82,13 @@ def _wrong(got: torch.Tensor, due: torch.Tensor, tolerance: Tolerance, allowed: 
     return None
 
 
-def _scale(due: torch.Tensor) -> float:
-    finite = due.nan_to_num(0.0, 0.0, 0.0)
-    size = float(torch.linalg.vector_norm(finite, dtype=torch.float64)) / math.sqrt(due.numel())
+def _scale(due: torch.Tensor, device: torch.device) -> float:
+    """Its root mean square, computed on `device` in pieces: it may lie in host memory, and have no room here."""
+    squares = 0.0
+    for piece in due.reshape(-1).split(_CHUNK):
+        finite = piece.to(device).nan_to_num(0.0, 0.0, 0.0).double()
+        squares += float(torch.dot(finite, finite))
+    size = math.sqrt(squares / due.numel())
     return size if 0 < size < math.inf else 1.0
 
 
@@ -120,7 +124,7 @@ def _hints(got: torch.Tensor, due: torch.Tensor, mask: torch.Tensor) -> Iterator
         got, due, mask = got[:kept], due[:kept], mask[:kept]
     if got.numel() > _MOST_ELEMENTS or not bool(mask.any()):
         return
-    got, due = got.double(), due.double()
+    got, due = got.double(), due.to(got.device).double()
     yield from _values(got[mask], due[mask])
     if bool(got.isfinite().all()) and bool(due.isfinite().all()):
         yield from _formulas(got, due)

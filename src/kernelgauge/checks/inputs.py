@@ -6,6 +6,7 @@ second distribution would only move the trick, so mean and scale are drawn anew 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -88,45 +89,67 @@ def vary(value: Any, variant: str, domain: str) -> Any:
         return float(vary(torch.tensor(value), variant, domain))
     if not isinstance(value, torch.Tensor):
         return value
+    varied = torch.empty(value.shape, dtype=value.dtype, device=value.device)
+    vary_into(varied, value, variant, domain)
+    return varied
+
+
+def vary_into(place: torch.Tensor, value: torch.Tensor, variant: str, domain: str) -> None:
+    """Write to a contiguous tensor what `vary` returns, piece by piece: a full-size input leaves room for no copy."""
+    if domain == "fixed" or variant in ("own", "offgrid", "planted"):
+        place.copy_(value)
+    if domain == "fixed" or variant == "own":
+        return
+    if variant == "offgrid":
+        _off_the_grid(place)
+    elif variant == "planted":
+        _planted(place, domain)
+    else:
+        changed = _change(variant, domain)
+        for to, drawn in zip(place.view(-1).split(_CHUNK), value.reshape(-1).split(_CHUNK), strict=True):
+            to.copy_(changed(drawn))
+        dim = next((dim for dim, size in enumerate(place.shape) if size > 1), None)
+        if variant == "large" and domain != "positive" and dim is not None:
+            place.narrow(dim, 0, place.shape[dim] // 2).abs_().neg_()
+
+
+def _change(variant: str, domain: str) -> Callable[[torch.Tensor], torch.Tensor]:
+    """What a variant does to each piece of one input, with the numbers that all pieces share drawn here."""
     factor = float(torch.empty(()).uniform_(0.1, 4.0))
     if variant == "scaled" or (variant == "signed" and domain == "positive"):
-        return value * factor
-    if variant == "offgrid":
-        return _off_the_grid(value)
-    if variant == "planted":
-        return _planted(value, domain)
+        return lambda piece: piece * factor
     if variant == "signed":
-        return value * (torch.randint_like(value, 0, 2) * 2 - 1)
+        return lambda piece: piece * (torch.randint_like(piece, 0, 2) * 2 - 1)
     if variant == "normal":
         mean = float(torch.empty(()).uniform_(-1.0, 1.0))
         deviation = float(torch.empty(()).uniform_(0.25, 2.0))
-        drawn = torch.randn_like(value) * deviation + mean
-        return drawn.abs() + torch.finfo(value.dtype).tiny if domain == "positive" else drawn
-    if variant == "large":
-        drawn = torch.randn_like(value).mul_(float(torch.empty(()).uniform_(30.0, 60.0)))
-        if domain == "positive":
-            return drawn.abs_().add_(torch.finfo(value.dtype).tiny)
-        dim = next((dim for dim, size in enumerate(value.shape) if size > 1), None)
-        if dim is not None:
-            drawn.narrow(dim, 0, value.shape[dim] // 2).abs_().neg_()
-        return drawn
-    raise ValueError(f"unknown input variant {variant!r}")
+    elif variant == "large":
+        mean, deviation = 0.0, float(torch.empty(()).uniform_(30.0, 60.0))
+    else:
+        raise ValueError(f"unknown input variant {variant!r}")
+
+    def normal(piece: torch.Tensor) -> torch.Tensor:
+        drawn = torch.randn_like(piece).mul_(deviation).add_(mean)
+        return drawn.abs_().add_(torch.finfo(piece.dtype).tiny) if domain == "positive" else drawn
+
+    return normal
 
 
-def _off_the_grid(value: torch.Tensor) -> torch.Tensor:
+def _off_the_grid(place: torch.Tensor) -> None:
     """Which places are which is the same for all tensors of one size: their differences are off the grid, too."""
-    moved = value.float().flatten().clone().view(torch.int32)
-    if moved.numel() == 1:  # the other two kinds would move a lone number to the same place each time
-        return _near_the_middle(moved).view(torch.float32).view(value.shape).to(value.dtype)
-    same = torch.Generator(moved.device).manual_seed(moved.numel())
-    for bits in moved.split(_CHUNK):
+    flat = place.view(-1)
+    if flat.numel() == 1:  # the other two kinds would move a lone number to the same place each time
+        flat.copy_(_near_the_middle(flat.float().view(torch.int32)).view(torch.float32))
+        return
+    same = torch.Generator(flat.device).manual_seed(flat.numel())
+    for piece in flat.split(_CHUNK):
+        bits = piece.float().view(torch.int32)
         which = torch.randint(0, 12, bits.shape, dtype=torch.int8, device=bits.device, generator=same)
-        first = 0
-        drawn = bits.clone()
+        moved, first = bits.clone(), 0
         for share, kind in zip(_OF_TWELVE, (_above_bfloat16, _above_tf32, _near_the_middle), strict=True):
-            bits.copy_(torch.where((which >= first) & (which < first + share), kind(drawn), bits))
+            moved = torch.where((which >= first) & (which < first + share), kind(bits), moved)
             first += share
-    return moved.view(torch.float32).view(value.shape).to(value.dtype)
+        piece.copy_(moved.view(torch.float32))
 
 
 def _above_bfloat16(bits: torch.Tensor) -> torch.Tensor:
@@ -145,17 +168,16 @@ def _near_the_middle(bits: torch.Tensor) -> torch.Tensor:
     return torch.where(bits << 1 != 0, moved, bits)  # not a zero
 
 
-def _planted(value: torch.Tensor, domain: str) -> torch.Tensor:
-    """A copy with up to 16 values, and one of 64 at the most, two to six times as large as usual, of either sign."""
-    flat = value.flatten().clone()
+def _planted(place: torch.Tensor, domain: str) -> None:
+    """Make up to 16 values, and one of 64 at the most, two to six times as large as usual, of either sign."""
+    flat = place.view(-1)
     count = min(_PLANTED, -(-flat.numel() // _PLANTED_OF))
-    where = torch.randint(flat.numel(), (count,), device=value.device)
+    where = torch.randint(flat.numel(), (count,), device=flat.device)
     usual = flat[: 1 << 16].square().mean().sqrt()
-    planted = torch.empty(count, dtype=value.dtype, device=value.device).uniform_(2.0, 6.0) * usual
+    planted = torch.empty(count, dtype=flat.dtype, device=flat.device).uniform_(2.0, 6.0) * usual
     if domain != "positive":
         planted *= torch.randint_like(planted, 0, 2) * 2 - 1
     flat[where] = planted
-    return flat.view(value.shape)
 
 
 def rounded(value: Any, precision: str) -> Any:

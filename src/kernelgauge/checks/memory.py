@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from kernelgauge.checks.memory_plan import USUAL, MemoryPlan
 from kernelgauge.schema import GB
 
 _PRECISE = 8
@@ -53,25 +54,25 @@ class Call:
 
 @dataclass(frozen=True)
 class Floor:
-    """Bytes that all processes need at once to check a copy of the reference, by what they are for.
+    """Bytes that all processes need at once in one phase of judging a copy of the reference, by what they are for."""
 
-    That is while the oracle computes the right outputs of the second trial.
-    """
-
-    side: int
-    """Of the reference, and of a candidate like it once more: regions of inputs and outputs, parameters, and the
-    outputs of the last call."""
+    phase: str
+    reference: int
+    """Its regions of inputs and outputs, parameters, and the outputs of the last call."""
+    candidate: int
+    """The same of a candidate like it."""
     copies: int
-    """The inputs as drawn, and of each side's outputs a copy out of its reach."""
+    """The inputs as drawn, and copies of outputs out of the sides' reach."""
     oracle: int
     """Inputs, parameters and outputs of the oracle's own, in float64 where the protocol asks for it."""
     expected: int
-    """The right outputs where they are compared, with the temporaries of that; without float64, none."""
+    """The right outputs on the device, with the temporaries of comparing them as usual."""
     contexts: int
+    precise: bool
 
     @property
     def whole(self) -> int:
-        return 2 * self.side + self.evaluators
+        return self.reference + self.candidate + self.evaluators
 
     @property
     def evaluators(self) -> int:
@@ -81,10 +82,10 @@ class Floor:
     def told(self) -> str:
         """The parts in GB, in words."""
         parts = {
-            "the reference": self.side,
-            "a candidate like it": self.side,
+            "the reference": self.reference,
+            "a candidate like it": self.candidate,
             "copies of inputs and outputs out of their reach": self.copies,
-            "the oracle" + (" in float64" if self.expected else ""): self.oracle,
+            "the oracle" + (" in float64" if self.precise else ""): self.oracle,
             "expected outputs": self.expected,
             "CUDA contexts": self.contexts,
         }
@@ -92,21 +93,65 @@ class Floor:
         return f"{listed}; of these, {in_gb(self.evaluators):.1f} GB are the evaluator's own"
 
 
-def least(call: Call, precise: bool) -> Floor:
-    """What it takes at the least.
+def least(call: Call, precise: bool, plan: MemoryPlan = USUAL) -> Floor:
+    """What it takes at the least: the phase that takes the most.
 
     Args:
         precise: whether the oracle computes in float64, as it does where the protocol asks for it.
+        plan: how memory is shared out.
     """
+    return max(phases(call, precise, plan), key=lambda floor: floor.whole)
+
+
+def phases(call: Call, precise: bool, plan: MemoryPlan) -> list[Floor]:
+    """What each phase that may take the most takes at the least, under a plan."""
+    return _tight(call, precise, plan) if plan.tight else [_usual(call, precise)]
+
+
+def _usual(call: Call, precise: bool) -> Floor:
+    """While the oracle computes the right outputs of the second trial."""
+    side = call.inputs + 2 * call.outputs + call.parameters
     return Floor(
-        side=call.inputs + 2 * call.outputs + call.parameters,
+        phase="answering",
+        reference=side,
+        candidate=side,
         copies=call.inputs + 2 * call.outputs,
         oracle=call.precise_parameters + call.precise_inputs + call.precise_outputs
         if precise
         else call.parameters + call.inputs,
         expected=call.precise_outputs + 2 * _PRECISE * min(call.largest_output, _COMPARED) if precise else 0,
         contexts=_PROCESSES * _CONTEXT,
+        precise=precise,
     )
+
+
+def _tight(call: Call, precise: bool, plan: MemoryPlan) -> list[Floor]:
+    """While inputs of a timed call are drawn, when both sides are to find the memory for their outputs ready; and
+    while the oracle answers, when both have given that back, and the reference its region of inputs too."""
+    side = call.inputs + 2 * call.outputs + call.parameters
+    parameters = call.precise_parameters if precise else call.parameters
+    expected = call.precise_outputs if precise and not plan.truth_on_host else 0
+    drawing = Floor(
+        phase="drawing",
+        reference=side,
+        candidate=side,
+        copies=call.inputs + call.outputs,
+        oracle=parameters + call.inputs,
+        expected=expected,
+        contexts=_PROCESSES * _CONTEXT,
+        precise=precise,
+    )
+    if not precise:
+        return [drawing]
+    answering = replace(
+        drawing,
+        phase="answering",
+        reference=call.outputs + call.parameters,
+        candidate=side - call.outputs,
+        copies=call.inputs,
+        oracle=parameters + call.precise_inputs + call.precise_outputs,
+    )
+    return [drawing, answering]
 
 
 def surplus(free: int, cap: int) -> int:

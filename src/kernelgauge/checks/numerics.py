@@ -22,6 +22,7 @@ from kernelgauge.config import Tolerance
 _COARSE_WORST = 100
 # Elements looked at together: few enough for the temporaries to stay in a CPU's cache; on a GPU, enough to fill it.
 _CHUNK = {"cpu": 1 << 17, "cuda": 1 << 24}
+_LOOKED_AT = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -47,20 +48,34 @@ def _index(flat: int, shape: Sequence[int]) -> str:
 
 
 def _chunks(*tensors: torch.Tensor) -> Iterable[tuple[int, list[torch.Tensor]]]:
+    """Pieces of them side by side; where some lie in host memory and others on a device, all pieces on that."""
     flat = [tensor.reshape(-1) for tensor in tensors]
-    length = _CHUNK.get(tensors[0].device.type, 1 << 17)
+    device = next((tensor.device for tensor in tensors if tensor.device.type != "cpu"), tensors[0].device)
+    length = _CHUNK.get(device.type, 1 << 17)
     for start in range(0, flat[0].numel(), length):
-        yield start, [tensor[start : start + length] for tensor in flat]
+        yield start, [tensor[start : start + length].to(device) for tensor in flat]
+
+
+def all_finite(tensor: torch.Tensor) -> bool:
+    """Whether no element is infinite or NaN; in pieces, since looking takes twice the memory of what is looked at."""
+    return all(bool(piece.isfinite().all()) for piece in tensor.reshape(-1).split(_LOOKED_AT))
 
 
 def _exact(output: torch.Tensor, expected: torch.Tensor) -> Distance:
-    differs = (output != expected).reshape(-1)
-    count = int(differs.sum())
+    apart = output.device != expected.device
+    count, at = 0, -1
+    for start, (got, due) in _chunks(output, expected) if apart else [(0, [output, expected])]:
+        differs = (got != due).reshape(-1)
+        here = int(differs.sum())
+        if here and not count:
+            at = start + int(differs.nonzero()[0])
+        count += here
     if count == 0:
         return Distance(0.0, 0.0)
-    at = int(differs.nonzero()[0])
-    got, due = output.reshape(-1)[at].item(), expected.reshape(-1)[at].item()
-    where = f"element {_index(at, output.shape)} is {got} where {due} is right; {count} of {output.numel()} differ"
+    first, right = output.reshape(-1)[at].item(), expected.reshape(-1)[at].item()
+    where = (
+        f"element {_index(at, output.shape)} is {first} where {right} is right; {count} of {output.numel()} differ"
+    )
     return Distance(1.0 + count / output.numel(), 1.0, where)
 
 
@@ -150,7 +165,8 @@ def _one(output: torch.Tensor, expected: torch.Tensor) -> Distance:
 
 
 def distances(outputs: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> list[Distance]:
-    """The distance of each output of a forward; shapes must be equal, float precisions may differ."""
+    """The distance of each output of a forward; shapes must be equal, float precisions may differ, and so may the
+    devices they lie on: then they are compared in pieces."""
     return [_one(output, due) for output, due in zip(outputs, expected, strict=True)]
 
 

@@ -14,12 +14,18 @@ Accepts = Callable[[list[torch.Tensor]], bool]
 BLIND = ("constant", "ones", "replay", "zeros")
 """Probes that need not even read the inputs."""
 
+# Elements at a time.
+_SUMMED = 1 << 26
+
 
 def _typical(tensor: torch.Tensor) -> float | int:
     """One number to stand for a whole output: its mean, or its first element where numbers are labels."""
     if tensor.numel() == 0:
         return 0
-    return float(tensor.mean(dtype=torch.float64)) if tensor.is_floating_point() else int(tensor.flatten()[0].real)
+    if not tensor.is_floating_point():
+        return int(tensor.flatten()[0].real)
+    pieces = tensor.reshape(-1).split(_SUMMED)  # in float64, a copy of all of it may have no room
+    return sum(float(piece.sum(dtype=torch.float64)) for piece in pieces) / tensor.numel()
 
 
 def _fits(answer: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> bool:
@@ -31,10 +37,12 @@ class Probes:
 
     Args:
         names: those to try: of `BLIND`, and `input 0` and so on.
+        on_host: keep earlier answers in host memory: the device has no room for them.
     """
 
-    def __init__(self, names: Iterable[str]):
+    def __init__(self, names: Iterable[str], on_host: bool = False):
         self._names = sorted(names)
+        self._on_host = on_host
         self._refused: set[str] = set()
         self._accepted: set[str] = set()
         self._previous: list[torch.Tensor] | None = None
@@ -56,7 +64,10 @@ class Probes:
         self._typical = [_typical(tensor) for tensor in expected]
         # A full-size output may take gigabytes: kept only while somebody may still answer with it.
         needed = "replay" in self._names and "replay" not in self._refused
-        self._previous = [tensor.clone() for tensor in expected] if needed else None
+        self._previous = [self._copied(tensor) for tensor in expected] if needed else None
+
+    def _copied(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to("cpu", copy=True) if self._on_host else tensor.clone()
 
     def forget(self) -> None:
         """Give back what is kept of the last trial: an answer with it is not tried in the next."""
@@ -79,7 +90,9 @@ class Probes:
         if name.startswith("input "):
             return [inputs[int(name.removeprefix("input "))] for _ in expected]
         if name == "replay" or self._typical is None:
-            return self._previous
+            if self._previous is None:
+                return None
+            return [before.to(due.device) for before, due in zip(self._previous, expected, strict=True)]
         return [_filled(tensor, value) for tensor, value in zip(expected, self._typical, strict=True)]
 
 

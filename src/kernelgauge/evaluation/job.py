@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from kernelgauge.checks.memory_plan import USUAL, MemoryPlan
 from kernelgauge.checks.stand_alone import lent
 from kernelgauge.config import Protocol
 from kernelgauge.evaluation.sides.model_worker import Source
@@ -25,6 +26,8 @@ class Job:
     """The class in the candidate's text."""
     alone: bool = False
     """Whether the device's memory is for its two sides: nothing else is learnt beside them."""
+    plan: MemoryPlan = USUAL
+    """How memory is shared out; the supervisor decides it."""
 
     def source(self, build_dir: Path | None) -> Source:
         """What the candidate's side runs, with the build in this folder if there is one."""

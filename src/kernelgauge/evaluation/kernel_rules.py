@@ -166,7 +166,8 @@ class Rules:
         text = of.kernels.text
         places = list(dict.fromkeys(lead.place for lead in text.leads if lead.place))
         side = WatchedSide(self._zygote, job.source(of.build_dir), job.device, self._prefork_pool, places)
-        with Reference(self._zygote, job.problem, job.protocol, job.device, self._prefork_pool) as reference:
+        asked = (job.problem, job.protocol, job.device, self._prefork_pool, job.plan)
+        with Reference(self._zygote, *asked) as reference:
             try:
                 claimed = self._ask(job, of.weight_sync, side, reference)
                 if job.device == "cpu":

@@ -103,10 +103,22 @@ class Sides:
         with contextlib.ExitStack() as stack:
 
             def open_both(together: bool) -> tuple[Reference, Side]:
-                candidate = Side(self._zygote, job.source(build_dir), job.device, prefork_pool=self._prefork_pool)
+                candidate = Side(
+                    self._zygote,
+                    job.source(build_dir),
+                    job.device,
+                    prefork_pool=self._prefork_pool,
+                    plan=job.plan,
+                )
                 earlier = kept.take()
                 reference = earlier or Reference(
-                    self._zygote, job.problem, job.protocol, job.device, self._prefork_pool, frugal=job.alone
+                    self._zygote,
+                    job.problem,
+                    job.protocol,
+                    job.device,
+                    self._prefork_pool,
+                    job.plan,
+                    frugal=job.alone,
                 )
                 stack.push(lambda kind, error, trace: _close(account, reference, candidate, error, kept))
                 open_reference = reference.renew if earlier else reference.open
@@ -177,6 +189,7 @@ class Sides:
             candidate.attach(reference.master.size, reference.expected)
         except OutOfDeviceMemory as error:
             raise Failure(Outcome.OUT_OF_MEMORY, f"inputs and outputs: {error}") from error
+        reference.clearing.judge(candidate)
 
 
 def _close(

@@ -34,7 +34,8 @@ class Screen:
             ProblemError: the reference itself fails; `ReferenceTooLarge` where memory does not suffice.
         """
         with self._memory.capped(device):
-            found = self._screening.trivial_answers(problem, protocol, device, environment)
+            plan = self._memory.plan(problem, protocol, device, environment)
+            found = self._screening.trivial_answers(problem, protocol, device, environment, plan)
         return _with_recorded(problem, protocol, found)
 
     def known(

@@ -13,7 +13,7 @@ from functools import partial
 
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named
-from kernelgauge.errors import ReferenceTooLarge
+from kernelgauge.errors import ReferenceTooLarge, without_locals
 from kernelgauge.evaluation.build import Builder, Built, NeedsDevice, Slot, unlimited
 from kernelgauge.evaluation.checking import Checker
 from kernelgauge.evaluation.correctness.screening import Screening
@@ -80,7 +80,7 @@ class Supervisor:
             ProblemError: the reference itself fails.
             MachineError: the machine failed twice.
         """
-        progress, on_cpu = Progress(), job.device == "cpu"
+        progress, on_cpu, job = Progress(), job.device == "cpu", self._planned(job)
         self.zygote.begin()  # beside what is read and built
         with recording(job, progress):
             progress.kernels = self._read(job, progress)
@@ -112,11 +112,30 @@ class Supervisor:
             ReferenceTooLarge: a copy of the reference would not have had the memory either.
             ProblemError, MachineError: see `prepare`.
         """
+        job = self._planned(job)
         if job.device == "cpu":
             if progress.failure is None and timed:
                 with contextlib.closing(KeptReference(progress.account)) as kept:
                     self._finish(job, progress, timed, kept)
             return recorded(job, progress)
+        notes = list(progress.account.notes)
+        while True:
+            try:
+                return self._judged_alone(job, progress, timed, keep)
+            except ReferenceTooLarge as error:
+                tighter = self._planned(job)
+                if tighter.plan == job.plan:
+                    raise
+                without_locals(error)
+                job = tighter
+                progress.checked = progress.failure = progress.timing = progress.not_varied = None
+                progress.account.notes = list(notes)
+
+    def _planned(self, job: Job) -> Job:
+        """The job with the way to share out memory that is the next to try, for every candidate alike."""
+        return replace(job, plan=self.memory.plan(job.problem, job.protocol, job.device, job.environment))
+
+    def _judged_alone(self, job: Job, progress: Progress, timed: bool, keep: bool) -> Evaluation:
         with self._reference_for(job, progress, keep) as kept, self._memory_of(job, progress):
             if progress.failure is None:
                 self._finish(job, progress, timed, kept)
@@ -147,7 +166,8 @@ class Supervisor:
         kept = self._kept.setdefault(job.device, KeptReference(progress.account))
         if not kept.begin(job, progress.account):
             self._in_use_before.pop(job.device, None)
-        kept.more = keep and self.memory.cap_gb is None  # what is kept would not count under the cap
+        # What is kept would not count under a cap, and where memory is scarce nothing is.
+        kept.more = keep and self.memory.cap_gb is None and not job.plan.tight
         try:
             yield kept
         except BaseException:
@@ -226,14 +246,17 @@ class Supervisor:
     def _memory_of(self, job: Job, progress: Progress) -> Iterator[None]:
         """The memory that a job may take of its GPU, and what is learnt of it."""
         asked = (job.problem, job.protocol, job.device, job.environment)
-        with self.memory.capped(job.device):
+        ahead = self._prefork_pool.none(job.device) if job.plan.tight else contextlib.nullcontext()
+        with self.memory.capped(job.device), ahead:
             used = MemoryUse(job.device, self._in_use_before.get(job.device))
             progress.account.memory_use, self._in_use_before[job.device] = used, used.before
             try:
                 yield
             except ReferenceTooLarge as error:
+                if self.memory.tighten(*asked, job.plan):
+                    raise
                 raise self.memory.explained(*asked, error) from error
-            progress.gpu_memory = self.memory.record(used, *asked)
+            progress.gpu_memory = self.memory.record(used, *asked, job.plan)
 
     def _blame(self, job: Job, progress: Progress, timed: bool) -> None:
         """Is it this candidate that ran out of memory? Judged once more with the device for itself; then a copy is.
@@ -250,7 +273,7 @@ class Supervisor:
                 return
             with account.stage("room"):
                 tried = partial(self._has_room_for_a_copy, job, timed)
-                if not self.memory.has_room(job.problem, job.protocol, job.device, tried):
+                if not self.memory.has_room(job.problem, job.protocol, job.device, job.plan, tried):
                     raise ReferenceTooLarge("a copy of the reference has no room beside it either")
         assert progress.failure is not None and account.memory_use is not None
         if (held := account.memory_use.held_by_candidate()) is not None:
@@ -263,7 +286,9 @@ class Supervisor:
         rounds = Rounds(copy, progress.account) if timed else None  # what timing takes, though nothing is timed
         try:
             with one_thread(), contextlib.closing(KeptReference(progress.account)) as kept:
-                failure = self._checker.once(copy, progress, "seed", None, kept).failure
+                # Where memory is scarce, timed calls may be what takes most of it.
+                taken = rounds if job.plan.tight else None
+                failure = self._checker.once(copy, progress, "seed", taken, kept).failure
         except ReferenceTooLarge:
             return False
         except Failure as raised:

@@ -46,6 +46,8 @@ class Construct(Command, answer="constructed"):
     device: str
     state: str | None = None
     """Path of parameters to load into it, as `torch.save` writes them."""
+    frugal: bool = False
+    """Whether large outputs are let go as soon as they have been copied out; see `outputs.GivenOut`."""
 
 
 @dataclass(frozen=True)

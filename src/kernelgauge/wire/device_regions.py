@@ -21,6 +21,7 @@ from kernelgauge.wire.regions import Region
 
 _OUT_OF_MEMORY = 2
 _LAZY_PEER_ACCESS = 1
+_ANY_CONTEXT = 1
 # The driver packs smaller allocations into blocks of this size, and a handle opens the whole block: a worker would
 # see its neighbours, expected outputs among them.
 _GRANULE = 2**21
@@ -38,6 +39,8 @@ def _driver() -> Any:
     library.cuIpcGetMemHandle.argtypes = [ctypes.POINTER(_Handle), ctypes.c_uint64]
     library.cuIpcOpenMemHandle_v2.argtypes = [ctypes.POINTER(ctypes.c_uint64), _Handle, ctypes.c_uint]
     library.cuIpcCloseMemHandle.argtypes = [ctypes.c_uint64]
+    library.cuMemHostRegister_v2.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint]
+    library.cuMemHostUnregister.argtypes = [ctypes.c_void_p]
     return library
 
 
@@ -98,6 +101,21 @@ def release(pointer: int, device: str) -> None:
     """Give back what `allocate` gave."""
     _enter_context(device)
     _called("cuMemFree_v2", ctypes.c_uint64(pointer))
+
+
+def pin(address: int, size: int, device: str) -> bool:
+    """Whether the driver of a device has pinned these whole pages of host memory: copies then need no stop between.
+
+    Not through the runtime: what fails there is remembered, and raised by the next kernel.
+    """
+    _enter_context(device)
+    return not _driver().cuMemHostRegister_v2(ctypes.c_void_p(address), size, _ANY_CONTEXT)
+
+
+def unpin(address: int, device: str) -> None:
+    """Let go what `pin` has pinned, before its memory is given back."""
+    _enter_context(device)
+    _called("cuMemHostUnregister", ctypes.c_void_p(address))
 
 
 class _Memory:

@@ -22,8 +22,8 @@ class OpenProblem(Command, answer="described", stage="open"):
     device: str
     math: MathMode
     cap_gb: float | None
-    frugal: bool
-    """Whether to keep no more memory between its answers than it must."""
+    frugal: bool = False
+    """Whether to keep no memory between its answers."""
 
 
 @dataclass(frozen=True)

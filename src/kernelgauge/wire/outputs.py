@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
 
 def flatten(outputs: Any) -> list[torch.Tensor]:
@@ -83,10 +84,16 @@ class GivenOut:
     """The outputs of the last calls, held as a caller would hold them: memory that was freed may be given out again.
 
     Of large outputs only those of one call are held: the memory of a device is scarce.
+
+    Args:
+        holds_large: else of a call with large outputs none is held, and only such memory counts as returned again
+            that somebody else has held all the time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, holds_large: bool = True) -> None:
+        self._holds_large = holds_large
         self._calls: deque[tuple[list[torch.Tensor], list[Span]]] = deque(maxlen=_KEPT_CALLS)
+        self._large: list[tuple[StorageWeakRef, Span]] = []
 
     def reused(self, outputs: list[torch.Tensor], lie: list[Span]) -> bool:
         """Whether these outputs share memory with those of a call before, which are held; hold these from now on.
@@ -95,9 +102,15 @@ class GivenOut:
             lie: where they lie, asked when they were returned; see `spans`.
         """
         found = any(overlap(lie, earlier) for _, earlier in self._calls)
+        found |= any(not storage.expired() and overlap(lie, [span]) for storage, span in self._large)
+        self._large = []
         self._calls.append((outputs, lie))
         while len(self._calls) > 1 and self._bytes() > _KEPT_BYTES:
             self._calls.popleft()
+        if not self._holds_large and self._bytes() > _KEPT_BYTES:
+            self._calls.clear()
+            storages = [StorageWeakRef(tensor.untyped_storage()) for tensor in outputs if tensor.numel()]
+            self._large = list(zip(storages, lie, strict=True))
         return found
 
     def _bytes(self) -> int:

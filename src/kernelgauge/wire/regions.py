@@ -11,7 +11,7 @@ import math
 import mmap
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import torch
 
@@ -95,7 +95,7 @@ class Region:
         """Give the region back; views of it must not be used any more."""
         raise NotImplementedError
 
-    def __enter__(self) -> Region:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -118,7 +118,7 @@ class HostRegion(Region):
         self.bytes = torch.frombuffer(self._map, dtype=torch.uint8)
 
     @classmethod
-    def create(cls, size: int) -> HostRegion:
+    def create(cls, size: int) -> Self:
         """A new region of `size` bytes; raises OSError if there is no memory for it."""
         descriptor = os.memfd_create("kernelgauge", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernelgauge.wire.device_regions import DeviceRegion
+from kernelgauge.wire.pinned_regions import PinnedRegion
 from kernelgauge.wire.regions import HostRegion, Region
 
 
@@ -21,6 +22,17 @@ def create(size: int, device: str) -> Region:
     return DeviceRegion.create(size, device)
 
 
+def create_on_host(size: int, device: str) -> Region:
+    """A new region of at least `size` bytes in the memory of the host, for what a device computes and reads.
+
+    Raises:
+        OSError: there is no memory for it.
+    """
+    if device == "cpu":
+        return HostRegion.create(size)
+    return PinnedRegion.create(size).pin(device)
+
+
 def memory_handles(regions: Sequence[Region]) -> tuple[list[dict[str, Any]], list[int]]:
     """Tickets of several regions for one message, with all their descriptors in order."""
     both = [region.memory_handle() for region in regions]
@@ -34,6 +46,8 @@ def opened(messages: Sequence[dict[str, Any]], descriptors: Sequence[int], devic
     for message in messages:
         if "handle" in message:
             regions.append(DeviceRegion.opened(message["handle"], message["size"], device))
+        elif "pinned" in message:
+            regions.append(PinnedRegion(next(remaining), message["size"]).pin(device))
         else:
             regions.append(HostRegion(next(remaining), message["size"]))
     return regions

@@ -41,7 +41,7 @@ from kernelgauge.wire.candidate_commands import (
     Trim,
     Watch,
 )
-from kernelgauge.wire.commands import Attach, Command, Warm
+from kernelgauge.wire.commands import Attach, Command, Detach, Warm
 from kernelgauge.wire.initialisers import randomised
 from kernelgauge.wire.math_modes import cast, set_flags
 from kernelgauge.wire.messages import MOST_SAMPLES, TensorSpec, receive, send
@@ -117,6 +117,8 @@ class WorkerState:
                 return {"event": "done", "data": {"digest": parameter_digest(self.model, command.values)}}
             case Attach():
                 return self.attach(command)
+            case Detach():
+                return self.detach()
             case Trim():
                 return self.trim()
             case PeakMemory():
@@ -159,12 +161,25 @@ class WorkerState:
         if command.state is not None:
             model.load_state_dict(torch.load(command.state, weights_only=True))
         self.model = cast(model, command.math).to(self.device)
+        self.given_out = GivenOut(holds_large=not command.frugal)
         return {"event": "constructed"}
 
     def trim(self) -> Answer:
         self.arguments = []
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
+        return {"event": "staged"}
+
+    def detach(self) -> Answer:
+        """Close the region of inputs until another is attached: of the reference alone.
+
+        A timer may have captured where they lay.
+        """
+        self.arguments = []
+        self._timers.clear()
+        if self.inputs is not None:
+            self.inputs.close()
+            self.inputs = None
         return {"event": "staged"}
 
     def attach(self, command: Attach) -> Answer:

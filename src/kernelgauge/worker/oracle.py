@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from kernelgauge.backends.loading import import_file
-from kernelgauge.checks.inputs import classify, rounded, unchanged, vary
+from kernelgauge.checks.inputs import classify, rounded, unchanged, vary, vary_into
 from kernelgauge.checks.numerics import distances
 from kernelgauge.config import MathMode
 from kernelgauge.schema import GB
@@ -49,6 +49,8 @@ Specs = list[dict[str, Any]]
 # Of the device's memory, what the oracle keeps for its next draw: giving back and asking again costs a millisecond or
 # more per gigabyte. More of it where as much as this is free for the sides anyway.
 _KEPT, _KEPT_AT_MOST, _FREE = 1 / 64, 1 / 4, 1 / 2
+# Elements at a time.
+_COPIED = 1 << 26
 
 
 def _names_of(function: Any, count: int, skip: int = 0) -> list[str]:
@@ -64,6 +66,16 @@ def _names_of(function: Any, count: int, skip: int = 0) -> list[str]:
 def _as_specs(tensors: list[torch.Tensor]) -> Specs:
     laid_out = lay_out([(tuple(tensor.shape), dtype_name(tensor.dtype)) for tensor in tensors])
     return [spec.model_dump() for spec in laid_out]
+
+
+def _copy(place: torch.Tensor, output: torch.Tensor) -> None:
+    """In pieces where elements lie in another order: on the way to the host, PyTorch makes a copy on the device."""
+    if output.is_contiguous() or not output.dim() or not output.numel():
+        place.copy_(output)
+        return
+    rows = max(1, _COPIED * len(output) // output.numel())
+    for to, piece in zip(place.split(rows), output.split(rows), strict=True):
+        to.copy_(piece)
 
 
 class Oracle:
@@ -178,11 +190,17 @@ class Oracle:
         return {"event": "drawn", "data": {"arguments": described}}
 
     def _place(self, drawn: list[Any], variant: str) -> Specs:
-        """Vary what was drawn, write it into the region, and keep views of that: copies would take gigabytes."""
-        varied = [vary(value, variant, domain) for value, domain in zip(drawn, self.domains, strict=True)]
-        specs = _as_specs([value for value in varied if isinstance(value, torch.Tensor)])
+        """Vary what was drawn on its way into the region, and keep views of that: copies would take gigabytes."""
+        specs = _as_specs([value for value in drawn if isinstance(value, torch.Tensor)])
         places = iter(self.regions["inputs"].tensors([TensorSpec(**spec) for spec in specs]))
-        self.arguments = [next(places).copy_(value) if isinstance(value, torch.Tensor) else value for value in varied]
+        self.arguments = []
+        for value, domain in zip(drawn, self.domains, strict=True):
+            if isinstance(value, torch.Tensor):
+                place = next(places)
+                vary_into(place, value, variant, domain)
+                self.arguments.append(place)
+            else:
+                self.arguments.append(vary(value, variant, domain))
         return specs
 
     def learn_truth(self, command: LearnTruth) -> Answer:
@@ -199,20 +217,20 @@ class Oracle:
         """
         shortcut = command.shortcut
         kept = {name: tensor.detach().clone() for name, tensor in self.model.named_parameters()}
-        arguments = self.arguments
+        precision = ""
         try:
             with torch.no_grad():
                 if shortcut.startswith("without "):
                     name = shortcut.removeprefix("without ")
                     self.model.get_parameter(name).fill_(self._default(name))
                 else:
-                    self.arguments = [rounded(value, shortcut) for value in arguments]
+                    precision = shortcut
                     for tensor in self.model.parameters():
                         tensor.copy_(rounded(tensor, shortcut))
                 changed = any(not torch.equal(p, kept[n]) for n, p in self.model.named_parameters())
-            return self._write("shortcut", self._forward(command.seed)) | {"data": {"changed": changed}}
+            outputs = self._forward(command.seed, precision=precision)
+            return self._write("shortcut", outputs) | {"data": {"changed": changed}}
         finally:
-            self.arguments = arguments
             with torch.no_grad():
                 for name, tensor in self.model.named_parameters():
                     tensor.copy_(kept[name])
@@ -242,14 +260,14 @@ class Oracle:
         constant = first.numel() and torch.equal(first, second) and bool((first == first.flatten()[0]).all())
         return float(first.flatten()[0]) if constant else 0.0
 
-    def _forward(self, seed: int, noise: RoundingNoise | None = None) -> list[torch.Tensor]:
+    def _forward(self, seed: int, noise: RoundingNoise | None = None, precision: str = "") -> list[torch.Tensor]:
         default = torch.get_default_dtype()
         if self.precise:
             torch.set_default_dtype(torch.float64)  # so that states the forward makes itself are float64 too
         try:
             torch.manual_seed(seed)
             with torch.no_grad():
-                arguments = [self._raise_precision(a) for a in self.arguments]
+                arguments = [self._raise_precision(rounded(a, precision) if precision else a) for a in self.arguments]
                 if noise is None:
                     return flatten(self.model(*arguments))
                 noise.mark(arguments)
@@ -268,7 +286,7 @@ class Oracle:
         if region in self.regions:
             views = self.regions[region].tensors([TensorSpec(**spec) for spec in specs])
             for index, view in enumerate(views):
-                view.copy_(outputs[index])
+                _copy(view, outputs[index])
         outputs.clear()
         self._let_go()
         return {"event": "done", "tensors": specs}
@@ -281,10 +299,10 @@ class Oracle:
                 torch.cuda.empty_cache()
 
     def _may_keep(self, reserved: int) -> bool:
+        if self._frugal or reserved > _KEPT_AT_MOST * self._memory:
+            return not reserved
         if reserved <= _KEPT * self._memory:
             return True
-        if self._frugal or reserved > _KEPT_AT_MOST * self._memory:
-            return False
         free, _ = torch.cuda.mem_get_info()
         return free >= _FREE * self._memory
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 
 from kernelgauge.backends.cache import locked
+from kernelgauge.checks.memory_plan import USUAL, MemoryPlan
 from kernelgauge.checks.numerics import distances
 from kernelgauge.checks.probes import BLIND, Accepts, Probes
 from kernelgauge.config import NARROW, Protocol
@@ -124,7 +125,7 @@ class ScreeningTrials:
         self._trials = 0
         self.gave_up = False
         """Beside a candidate, memory may not suffice: then nothing that was found counts."""
-        self.blind = Probes(BLIND)
+        self.blind = Probes(BLIND, reference.plan.tight)
 
     def see(self, facts: Facts) -> None:
         """Try everything against the trial that was prepared last; give up where memory does not suffice for that."""
@@ -147,7 +148,8 @@ class ScreeningTrials:
         reference, accepts = self._reference, acceptance(self._reference, facts)
         given = reference.given()
         if self._everywhere is None:
-            self._everywhere = Probes([*BLIND, *(f"input {index}" for index in range(len(given)))])
+            names = [*BLIND, *(f"input {index}" for index in range(len(given)))]
+            self._everywhere = Probes(names, reference.plan.tight)
         self._everywhere.see(facts.answer, given, accepts)
         if facts.variant == "own":
             self.blind.see(facts.answer, given, accepts)
@@ -248,11 +250,19 @@ class Screening:
             return found
 
     def trivial_answers(
-        self, problem: Problem, protocol: Protocol, device: str, environment: Environment
+        self,
+        problem: Problem,
+        protocol: Protocol,
+        device: str,
+        environment: Environment,
+        plan: MemoryPlan = USUAL,
     ) -> tuple[str, ...]:
         """Work-skipping answers the protocol would accept on this problem; measured the first time, then remembered.
 
         Where it leaves weak problems out, low precision is among them.
+
+        Args:
+            plan: how memory is shared out.
 
         Raises:
             ProblemError: the reference itself fails.
@@ -260,9 +270,12 @@ class Screening:
         found = self.known(problem, protocol, device, environment)
         if found is not None:
             return found
-        with Reference(self._zygote, problem, protocol, device) as reference:
+        with Reference(self._zygote, problem, protocol, device, plan=plan) as reference:
             screening = ScreeningTrials(reference, precisions(protocol))
-            screening.all_trials()
+            try:
+                screening.all_trials()
+            except torch.OutOfMemoryError as error:  # in the parent's own arithmetic
+                raise ReferenceTooLarge(f"problem {problem.key}: {str(error).splitlines()[0]}") from error
             return self.keep(screening, problem, protocol, device, environment)
 
     def _path(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> Path:

@@ -97,8 +97,10 @@ def _try_candidate(reference: Reference, candidate: Side, facts: Facts, where: s
     outputs = candidate.buffers.snapshot()
     verdicts.shapes(call.claim, candidate.buffers.expected)
     tolerance = reference.protocol.tolerance
+    # First of all: asking the oracle may have the worker go on, to give back memory.
+    inputs_kept = reference.inputs_kept_by(candidate)
     trial, found = verdicts.compare(tolerance, facts.variant, outputs, facts.truth, facts.eager, facts.honest)
-    verdicts.side_effects(call.claim, reference.inputs_kept_by(candidate), facts.claim)
+    verdicts.side_effects(call.claim, inputs_kept, facts.claim)
     if not trial.agreed:
         wrong = difference(outputs, facts.truth, tolerance, trial.allowed)
         trial = trial.model_copy(update={"difference": wrong})
@@ -172,7 +174,7 @@ def check(reference: Reference, candidate: Side, probe: bool = False, observer: 
         ProblemError, MachineError: the trusted side failed.
     """
     result = Checked()
-    blind = observer.blind if observer else Probes(BLIND if probe else ())
+    blind = observer.blind if observer else Probes(BLIND if probe else (), reference.plan.tight)
     for number, variant in enumerate(trials(reference, blind), 1):
         facts = _prepared_beside(observer, reference, variant)
         if facts.variant == "own" or (facts.variant == variant and facts.sound):

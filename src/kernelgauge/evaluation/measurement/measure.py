@@ -149,7 +149,13 @@ class Measurement:
         Args:
             where: which pair it is, for the reason of a refusal.
         """
+        if reference.clearing.cold:
+            self._call_again(reference, candidate)
         inputs = self._draw(reference)
+        if reference.clearing.cold:
+            raise ReferenceTooLarge(
+                "there is no room to draw inputs beside two sides that are ready for a timed call"
+            )
         reference.rest()
         if len(samples.reference) % 2 == 0:
             self._reference_first = bool(secrets.randbits(1))
@@ -164,6 +170,15 @@ class Measurement:
             taken.append(Sample(call.computed_ns, call.copy_ns, own_ns, call.drain_ns, call.staged_ns))
         if reference.protocol.tolerance.check_timed_calls:
             verify(reference, candidate, inputs, (claims[reference.side], claims[candidate]), where)
+
+    def _call_again(self, reference: Reference, candidate: Side) -> None:
+        """A pair of calls of which nothing counts: both sides have given back memory that they would now ask the
+        driver for inside the clock, and a candidate that keeps its own would gain by that."""
+        reference.clearing.cold = False
+        self._draw(reference)
+        reference.rest()
+        for side in (reference.side, candidate):
+            self._timed(side, reference)
 
     def _draw(self, reference: Reference) -> Inputs:
         """New inputs for both sides, or the same again under rules that want no others."""

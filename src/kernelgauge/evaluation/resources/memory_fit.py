@@ -4,6 +4,9 @@ A problem that does not fit is left out for everybody, so no candidate may decid
 shapes, or from an experiment with the reference alone or against a copy of itself; what a candidate says counts only
 against it.
 
+What does not fit as usual is judged under a plan that takes less memory, and more time: `checks.memory_plan`. Which
+one follows from the same, and so holds for every candidate alike.
+
 A smaller device is a larger one of which the parent holds back the rest. The driver has nothing more to give then,
 however it is asked: through PyTorch, by `cudaMalloc`, or by the oracle and the regions of the parent itself.
 """
@@ -11,11 +14,12 @@ however it is asked: through PyTorch, by `cudaMalloc`, or by the oracle and the 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
 from kernelgauge.checks.memory import Floor, in_gb, least, surplus
+from kernelgauge.checks.memory_plan import LADDER, MemoryPlan
 from kernelgauge.config import Protocol, load_protocol
 from kernelgauge.errors import ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation.resources.bound import Bounds
@@ -30,6 +34,10 @@ _SMALLER: tuple[Sizes, ...] = ("medium", "small")
 _GRANULE = 2**21
 _HINT = "; try smaller --sizes"
 
+# Of what there is, what an evaluation takes beyond its floor: whole CUDA contexts, and what libraries and a forward
+# take on the way. Where a plan leaves less, the next one saves trying.
+_BEYOND = 0.08
+
 Question = tuple[str, str, str]
 """What decides whether something fits: problem, rules of the judgement, kind of device."""
 
@@ -39,13 +47,17 @@ class MemoryFit:
 
     Args:
         cap_gb: of what there is, so much only; None: all.
+        plans: how memory may be shared out, from the fastest to the one that takes the least; on a CPU, the first.
     """
 
-    def __init__(self, bounds: Bounds, cap_gb: float | None):
+    def __init__(self, bounds: Bounds, cap_gb: float | None, plans: Sequence[MemoryPlan] = LADDER):
         self._bounds = bounds
         self.cap_gb = cap_gb
+        self.plans = plans
+        self._failed: dict[Question, int] = {}
+        """How many plans were tried in vain."""
         self._refused: dict[Question, tuple[str, float | None, float | None]] = {}
-        self._room: dict[Question, bool] = {}
+        self._room: dict[tuple[Question, MemoryPlan], bool] = {}
 
     def available(self, device: str) -> int | None:
         """Bytes there are for an evaluation; None where neither a cap nor a GPU says."""
@@ -55,16 +67,46 @@ class MemoryFit:
         return min(there, default=None)
 
     def needed(self, problem: Problem, protocol: Protocol, environment: Environment) -> int | None:
-        """Bytes that judging a copy of the reference takes at the least; None where its shapes are not known."""
+        """Bytes that judging a copy of the reference takes at the least, under the plan that takes the least; None
+        where its shapes are not known."""
         floor = self._floor(problem, protocol, environment)
         return None if floor is None else floor.whole
 
-    def _floor(self, problem: Problem, protocol: Protocol, environment: Environment) -> Floor | None:
+    def plan(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> MemoryPlan:
+        """How to share out memory: the first plan that has room by shapes, and was not found to have none.
+
+        Plans that take more time than the usual one are not tried where that is sure to be in vain, or nearly.
+        """
+        first, available = self.plans[0], self.available(device)
+        if device == "cpu" or available is None:
+            return first
+        left = self.plans[self._failed.get(_question(problem, protocol, device), 0) :]
+        for plan in left:
+            floor = self._floor(problem, protocol, environment, plan)
+            spare = _BEYOND * available if plan.tight else 0.0
+            if floor is None or floor.whole + spare <= available:
+                return plan
+        return left[-1]
+
+    def tighten(
+        self, problem: Problem, protocol: Protocol, device: str, environment: Environment, tried: MemoryPlan
+    ) -> bool:
+        """A plan was tried in vain; whether another one is left."""
+        if device == "cpu" or tried not in self.plans[:-1]:
+            return False
+        self._failed[_question(problem, protocol, device)] = self.plans.index(tried) + 1
+        return True
+
+    def _floor(
+        self, problem: Problem, protocol: Protocol, environment: Environment, plan: MemoryPlan | None = None
+    ) -> Floor | None:
         try:
             call = self._bounds.call(problem, protocol.tolerance.math, environment)
         except ProblemError:
             return None
-        return least(call, protocol.tolerance.rule == "oracle")
+        precise = protocol.tolerance.rule == "oracle"
+        plans = self.plans if plan is None else [plan]
+        return min((least(call, precise, each) for each in plans), key=lambda floor: floor.whole)
 
     def check(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> None:
         """Refuse at once what cannot fit, or did not before; needs no device.
@@ -98,9 +140,11 @@ class MemoryFit:
         """Have `check` refuse from now on what was refused elsewhere."""
         self._refused[_question(problem, protocol, device)] = (str(refusal), refusal.needed_gb, refusal.available_gb)
 
-    def has_room(self, problem: Problem, protocol: Protocol, device: str, tried: Callable[[], bool]) -> bool:
-        """Whether a copy of the reference has room beside it, as `tried` shows: asked once."""
-        asked = _question(problem, protocol, device)
+    def has_room(
+        self, problem: Problem, protocol: Protocol, device: str, plan: MemoryPlan, tried: Callable[[], bool]
+    ) -> bool:
+        """Whether a copy of the reference has room beside it under a plan, as `tried` shows: asked once."""
+        asked = _question(problem, protocol, device), plan
         if asked not in self._room:
             self._room[asked] = tried()
         return self._room[asked]
@@ -126,11 +170,17 @@ class MemoryFit:
                 device_regions.release(held, device)
 
     def record(
-        self, use: MemoryUse, problem: Problem, protocol: Protocol, device: str, environment: Environment
+        self,
+        use: MemoryUse,
+        problem: Problem,
+        protocol: Protocol,
+        device: str,
+        environment: Environment,
+        plan: MemoryPlan,
     ) -> GpuMemory | None:
-        """What an evaluation took, beside what there was and what was foreseen."""
-        available = self.available(device)
-        return use.record(available or 0, self.cap_gb, self.needed(problem, protocol, environment))
+        """What an evaluation took under a plan, beside what there was and what was foreseen."""
+        available, floor = self.available(device), self._floor(problem, protocol, environment, plan)
+        return use.record(available or 0, self.cap_gb, None if floor is None else floor.whole)
 
     def _there(self, device: str) -> str:
         available = self.available(device)
@@ -148,7 +198,8 @@ class MemoryFit:
         if fitting is not None:
             larger = "judge it on a GPU with more memory, or smaller"
             advice = f"{larger}: the largest of its sizes that fits is {fitting}: --sizes {fitting}"
-        if needed is not None and (inexact := self._without_oracle(problem, protocol, environment)) is not None:
+        inexact = self._without_oracle(problem, protocol, environment)
+        if needed is not None and inexact is not None and inexact < needed:
             advice += f"; --protocol v0.1, which keeps no float64 oracle, takes at least {in_gb(inexact):.1f} GB"
         refusal = ReferenceTooLarge(
             f"problem {problem.key} {problem.name} at sizes {problem.sizes} does not fit: {why}; {advice}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import torch
@@ -86,7 +86,7 @@ class HonestErrors:
         if not refused or any(not (error.rms <= most and error.worst <= tolerance.honest_worst) for error in refused):
             return nothing
         known, here = self._found.setdefault(variant, []), self._here
-        with self._asking():
+        with self._asking(), ExitStack() as once:
             while True:
                 for draws in (known, here):
                     widened = self._widened(draws, usual, variant)
@@ -96,6 +96,7 @@ class HonestErrors:
                 if not asks or settled:
                     self.undecided += not settled
                     return widened, self._typical(here) if here else nothing[1]
+                once.enter_context(self._reference.cleared())
                 drawn = self._draw()
                 known.append(drawn)
                 here.append(drawn)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelgauge.backends.registry import backend_named
+from kernelgauge.checks.memory_plan import USUAL, MemoryPlan
 from kernelgauge.config import MathMode
 from kernelgauge.errors import MachineError, OutOfDeviceMemory
 from kernelgauge.evaluation.failures import Failure, claimed_failure, explain_end
@@ -24,7 +25,7 @@ from kernelgauge.sandbox.worker_errors import WORKER_FAILURES
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
 from kernelgauge.schema import Outcome
 from kernelgauge.wire.candidate_commands import Construct, DigestParameters, Load, PeakMemory, Trim
-from kernelgauge.wire.commands import Attach, Command
+from kernelgauge.wire.commands import Attach, Command, Detach
 from kernelgauge.wire.messages import Claim, TensorSpec
 from kernelgauge.wire.regions import Region
 from kernelgauge.wire.shared_memory import memory_handles
@@ -50,6 +51,7 @@ class ModelWorker:
     Args:
         trusted: whether the source is the problem's own: its outputs need not be taken out of its reach.
         prefork_pool: where to take its process from.
+        plan: how memory is shared out.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class ModelWorker:
         device: str,
         trusted: bool = False,
         prefork_pool: PreforkPool | None = None,
+        plan: MemoryPlan = USUAL,
     ):
         self._zygote = zygote
         self._prefork_pool = prefork_pool or PreforkPool(zygote)
@@ -69,7 +72,8 @@ class ModelWorker:
         self.process: WorkerProcess
         self.first_call_s: float | None = None
         """What the first call has taken, with whatever compiled and tuned in it; None before it has ended."""
-        self.buffers = SharedBuffers(device, trusted)
+        self._plan = plan
+        self.buffers = SharedBuffers(device, trusted, plan)
 
     def start(self) -> None:
         """Fork the worker and have it start its device, without waiting for that."""
@@ -108,7 +112,7 @@ class ModelWorker:
         load = Load(str(path), source.backend, source.attribute, built, list(source.lent))
         self.ask(load, self.limits.load_seconds)
         device = worker_device(self._device)
-        construct = Construct(source.attribute, init, seed, randomise, math, device, state_path)
+        construct = Construct(source.attribute, init, seed, randomise, math, device, state_path, self._plan.tight)
         self.ask(construct, self.limits.load_seconds)
 
     def _bring_build(self) -> Path | None:
@@ -179,6 +183,19 @@ class ModelWorker:
         self.process.thaw()
         self.ask(Trim(), self.limits.call_seconds)
         self.buffers.let_go()
+
+    def trim_between_calls(self) -> None:
+        """As `trim`; it is stopped afterwards, as it may have been before."""
+        self.check_still()
+        self.trim()
+        self.process.freeze()
+
+    def give_back_inputs(self) -> None:
+        """Have the region of inputs closed at both ends, until `attach_inputs` makes another one."""
+        self.ask(Detach("inputs"), self.limits.call_seconds)
+        if self._device == "cpu" and self.buffers.inputs is not None:
+            self.process.usage.lent_bytes -= self.buffers.inputs.size
+        self.buffers.close_inputs()
 
     @property
     def looks(self) -> bool:

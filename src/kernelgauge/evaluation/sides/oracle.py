@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from kernelgauge.checks.accumulation import Variances
+from kernelgauge.checks.memory_plan import USUAL, MemoryPlan
 from kernelgauge.checks.numerics import Distance
 from kernelgauge.config import MathMode
 from kernelgauge.errors import ReferenceTooLarge
@@ -16,7 +17,7 @@ from kernelgauge.evaluation.sides.prefork import PreforkPool, await_device, kind
 from kernelgauge.evaluation.sides.problem_process import ask_problem_process, reserved
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
-from kernelgauge.schema import Domain, Problem
+from kernelgauge.schema import GB, Domain, Problem
 from kernelgauge.wire.commands import Attach, Command, Detach
 from kernelgauge.wire.messages import Claim, TensorSpec
 from kernelgauge.wire.oracle_commands import (
@@ -30,7 +31,7 @@ from kernelgauge.wire.oracle_commands import (
     SaveState,
 )
 from kernelgauge.wire.regions import Region, size_of
-from kernelgauge.wire.shared_memory import create, memory_handles
+from kernelgauge.wire.shared_memory import create, create_on_host, memory_handles
 
 # Of the draws that shapes and domains are learnt from: they judge nothing.
 _FIRST_SEED = 1
@@ -41,6 +42,7 @@ class OracleProcess:
 
     Args:
         make_room: has others give back memory of the device; True if that was of any use.
+        plan: how memory is shared out.
 
     Raises (from every method):
         ProblemError: the problem's own code fails; `ReferenceTooLarge` where memory does not suffice.
@@ -48,7 +50,13 @@ class OracleProcess:
     """
 
     def __init__(
-        self, zygote: Zygote, problem: Problem, device: str, prefork_pool: PreforkPool, make_room: Callable[[], bool]
+        self,
+        zygote: Zygote,
+        problem: Problem,
+        device: str,
+        prefork_pool: PreforkPool,
+        make_room: Callable[[], bool],
+        plan: MemoryPlan = USUAL,
     ):
         self._zygote = zygote
         self._prefork_pool = prefork_pool
@@ -56,6 +64,7 @@ class OracleProcess:
         self._device = device
         self._kind = kind_of("oracle", device, sealed=False)
         self._make_room = make_room
+        self._plan = plan
         self._process: WorkerProcess | None = None
         self.inputs: Region
         """Where it writes the inputs that it draws."""
@@ -78,8 +87,9 @@ class OracleProcess:
         path = process.scratch / "problem.py"
         path.write_text(self._problem.source)
         domains, where = dict(self._problem.domains), worker_device(self._device)
-        opened = OpenProblem(str(path), _FIRST_SEED, domains, where, math, limits.gpu_memory_gb, frugal)
-        described = self._tell(opened)
+        frugal |= self._plan.tight
+        asked = (str(path), _FIRST_SEED, domains, where, math, limits.gpu_memory_gb, frugal)
+        described = self._tell(OpenProblem(*asked))
         self.inputs = self._create(size_of([TensorSpec(**spec) for spec in described.data["inputs"]]))
         self.constructor, self.alike = tuple(described.data["constructor"]), described.data["alike"]
         return described.data["init"]
@@ -103,7 +113,8 @@ class OracleProcess:
 
     def attach_truth(self) -> None:
         """Make a region for right answers of these shapes, and give it to it."""
-        self._truth = self._create(size_of(self.truth_specs))
+        size = size_of(self.truth_specs)
+        self._truth = self._create_on_host(size) if self._plan.truth_on_host else self._create(size)
         self._attach("truth", self._truth)
 
     def draw(self, seed: int, variant: str) -> list[Any]:
@@ -172,6 +183,13 @@ class OracleProcess:
 
     def _create(self, size: int) -> Region:
         return reserved(self._problem, lambda: create(size, self._device))
+
+    def _create_on_host(self, size: int) -> Region:
+        try:
+            return create_on_host(size, self._device)
+        except OSError as error:
+            why = f"no room for the right outputs in host memory either ({size / GB:.2f} GB: {error})"
+            raise ReferenceTooLarge(f"problem {self._problem.key}: {why}; try smaller --sizes") from error
 
     def _attach(self, name: str, region: Region) -> None:
         messages, descriptors = memory_handles([region])

@@ -5,17 +5,19 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
 
 from kernelgauge.checks.accumulation import Variances
-from kernelgauge.checks.numerics import Distance, distances
+from kernelgauge.checks.memory_plan import USUAL, MemoryPlan
+from kernelgauge.checks.numerics import Distance, all_finite, distances
 from kernelgauge.config import PUBLIC_SEED, Protocol
 from kernelgauge.errors import MachineError, ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation.failures import Failure, WorkerKilled
 from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.sides.clearing import Clearing
 from kernelgauge.evaluation.sides.honest_errors import HonestErrors
 from kernelgauge.evaluation.sides.model_worker import Source
 from kernelgauge.evaluation.sides.oracle import OracleProcess
@@ -33,6 +35,8 @@ _SAME_COMPUTATION = 1e-2
 _SAME_IN_ROUNDOFFS = 32
 # What any two right ways to compute the inputs could differ by.
 _LAST_PLACES = 4
+# Elements at a time.
+_MOVED = 1 << 26
 # Bytes of one call's inputs and outputs up to which the GPU has room for eager and the oracle at the same time.
 _SIDE_BY_SIDE = 2**31
 
@@ -58,7 +62,7 @@ class Seeds:
 
 def in_domain(variant: str, answer: Sequence[torch.Tensor]) -> bool:
     """Whether a problem has an answer for a variant of its inputs; its own need not even be finite."""
-    return variant == "own" or all(t.isfinite().all() for t in answer if t.is_floating_point())
+    return variant == "own" or all(all_finite(tensor) for tensor in answer if tensor.is_floating_point())
 
 
 class Reference:
@@ -78,15 +82,17 @@ class Reference:
         protocol: Protocol,
         device: str,
         prefork_pool: PreforkPool | None = None,
+        plan: MemoryPlan = USUAL,
         frugal: bool = False,
     ):
         self._zygote = zygote
+        self.plan = plan
         self._frugal = frugal
         self._prefork_pool = prefork_pool or PreforkPool(zygote)
         self.problem = problem
         self.protocol = protocol
         self.device = device
-        self._lasting_notes: list[str] = []
+        self._lasting_notes = [plan.note] if plan.note else []
         self._begin()
         self.weight_seed = Seeds(protocol.parameters.seed == "secret").next()
         # Published weights replace whatever an initialiser drew.
@@ -104,14 +110,14 @@ class Reference:
         """Whether oracle and own side are there, ready for the next call."""
         self.timed = False
         """Whether its own side has been timed: then the next pair gets a fresh one."""
-        self._oracle = OracleProcess(zygote, problem, device, self._prefork_pool, self._make_room)
+        self._oracle = OracleProcess(zygote, problem, device, self._prefork_pool, self._make_room, plan)
         self.side = self._new_side()
 
     def serves(self, job: Job) -> bool:
         """Whether a further evaluation can go on with this one, under secrets that nobody has been told."""
         secret = job.protocol.inputs.seeds == job.protocol.parameters.seed == "secret"
-        asked = (job.problem, job.protocol, job.device, job.alone)
-        return secret and asked == (self.problem, self.protocol, self.device, self._frugal)
+        asked = (job.problem, job.protocol, job.device, job.plan, job.alone)
+        return secret and asked == (self.problem, self.protocol, self.device, self.plan, self._frugal)
 
     def _begin(self) -> None:
         """What begins anew with each pair of processes: what had no room in one may have it in the next."""
@@ -119,11 +125,13 @@ class Reference:
         self.input_seeds = Seeds(self.protocol.inputs.seeds == "secret")
         self.honest = HonestErrors(self)
         self._unused: Answers | None = None
-        self._room_for_both = self.device != "cpu"  # on a CPU they would take turns at its cores
+        # On a CPU they would take turns at its cores.
+        self._room_for_both = self.device != "cpu" and not self.plan.tight
+        self.clearing = Clearing(self)
 
     def _new_side(self) -> Side:
         source = Source(self.problem.source, "Model", "torch")
-        return Side(self._zygote, source, self.device, trusted=True, prefork_pool=self._prefork_pool)
+        return Side(self._zygote, source, self.device, trusted=True, prefork_pool=self._prefork_pool, plan=self.plan)
 
     def open(self, beside: Callable[[Reference], None] | None = None) -> None:
         """Start oracle and reference worker, and learn shapes from a first draw.
@@ -242,22 +250,24 @@ class Reference:
 
     def _moved_by_rounding(self, before: list[torch.Tensor]) -> float:
         """How far eager's own answer moves, relative to its scale, where each input is changed in its last places."""
-        before = [tensor.clone() for tensor in before]
+        before = [tensor.to("cpu", copy=True) if self.plan.tight else tensor.clone() for tensor in before]
         for tensor in self.given():
             if tensor.is_floating_point():
                 most = _LAST_PLACES * torch.finfo(tensor.dtype).eps
-                tensor.mul_(torch.empty_like(tensor).uniform_(1 - most, 1 + most))
+                for piece in tensor.view(-1).split(_MOVED):
+                    piece.mul_(torch.empty_like(piece).uniform_(1 - most, 1 + most))
         return max(found.rms for found in distances(self.answer(), before))
 
     def draw(self, variant: str) -> None:
         """Draw the inputs of the next call into `master`."""
-        self._unused = None
+        self._unused = self.clearing.changed_inputs = None
         self.honest.inputs_changed()
         self.arguments = self._oracle.draw(self.input_seeds.next(), variant)
         self.call_seed = self.input_seeds.next() if self.protocol.inputs.seeds == "secret" else PUBLIC_SEED
 
     def recall(self, inputs: torch.Tensor, seed: int) -> None:
         """Put back the inputs of an earlier call with the same arguments: what `draw` left in `master`, its seed."""
+        self.clearing.changed_inputs = None
         self.honest.inputs_changed()
         self.master.bytes.copy_(inputs)
         self.call_seed = seed
@@ -278,7 +288,7 @@ class Reference:
         if self.precise and self._room_for_both and self.bytes_per_call <= _SIDE_BY_SIDE:
             return self._answers_side_by_side(variant)
         answer = self.answer()
-        return answer, self.truth() if self.precise and in_domain(variant, answer) else answer
+        return answer, self.truth(keep=False) if self.precise and in_domain(variant, answer) else answer
 
     def _answers_side_by_side(self, variant: str) -> Answers:
         own: list[torch.Tensor] = []
@@ -291,13 +301,15 @@ class Reference:
         self._room_for_both = bool(own)
         return own or self.answer(), truth  # what had no room beside the other may have it now
 
-    def truth(self, beside: Callable[[], object] | None = None) -> list[torch.Tensor]:
+    def truth(self, beside: Callable[[], object] | None = None, keep: bool = True) -> list[torch.Tensor]:
         """The right outputs for the inputs just drawn, in float64; the next call of this overwrites them.
 
         Args:
             beside: what to do meanwhile.
+            keep: the candidate's outputs, which may be in the way.
         """
-        return self._oracle.truth(self.call_seed, beside)
+        with self.cleared(keep):
+            return self._oracle.truth(self.call_seed, beside)
 
     def answer(self) -> list[torch.Tensor]:
         """What eager PyTorch answers in the working precision, from the reference's own worker.
@@ -329,11 +341,13 @@ class Reference:
         Also whether that changed any parameter.
         """
         specs = self._oracle.truth_specs if self.precise else self.expected
-        return self._oracle.imitate(self.call_seed, shortcut, specs)
+        with self.cleared():
+            return self._oracle.imitate(self.call_seed, shortcut, specs)
 
     def err(self, noise: int, variances: Variances = "usual") -> tuple[list[Distance], bool]:
         """How far honest float32 arithmetic could be from `truth` for the inputs just drawn; see `Oracle.err`."""
-        return self._oracle.err(self.call_seed, noise, variances)
+        with self.cleared():
+            return self._oracle.err(self.call_seed, noise, variances)
 
     @property
     def takes_variances(self) -> bool:
@@ -346,7 +360,11 @@ class Reference:
 
     def inputs_kept_by(self, candidate: Side) -> bool:
         """Whether a candidate has left its inputs as they were, or the reference itself has not."""
-        return candidate.buffers.inputs_equal(self.master) or not self.side.buffers.inputs_equal(self.master)
+        if candidate.buffers.inputs_equal(self.master):
+            return True
+        if self.clearing.changed_inputs is not None:
+            return self.clearing.changed_inputs
+        return not self.side.buffers.inputs_equal(self.master)
 
     @property
     def bytes_per_call(self) -> int:
@@ -377,11 +395,11 @@ class Reference:
 
     def _make_room(self) -> bool:
         """Have the reference's own worker give back what memory it keeps; False if it has run nothing yet."""
-        if self.side.buffers.inputs is None:
-            return False
-        with self.blamed(self.side):
-            self.side.trim()
-        return True
+        return self.clearing.trim()
+
+    def cleared(self, keep: bool = True) -> AbstractContextManager[None]:
+        """Leave the oracle, while open, all memory that nobody needs meanwhile; see `Clearing.cleared`."""
+        return self.clearing.cleared(keep)
 
     def end(self) -> None:
         """Have both processes end, without waiting: with a GPU open, each takes a tenth of a second."""

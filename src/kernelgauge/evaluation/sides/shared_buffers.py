@@ -7,11 +7,16 @@ from collections.abc import Sequence
 
 import torch
 
+from kernelgauge.checks.memory_plan import USUAL, MemoryPlan
 from kernelgauge.errors import OutOfDeviceMemory
+from kernelgauge.evaluation.sides.kept_outputs import CopiedOutputs, PassingOutputs, StayingOutputs
 from kernelgauge.hardware.environment import device_index
 from kernelgauge.wire.messages import TensorSpec
 from kernelgauge.wire.regions import Region, as_words, size_of
 from kernelgauge.wire.shared_memory import create
+
+# Bytes compared at a time: a multiple of eight.
+_COMPARED = 1 << 30
 
 
 class SharedBuffers:
@@ -20,10 +25,13 @@ class SharedBuffers:
     Args:
         device: where they lie: `cpu`, or `cuda:0` and so on.
         trusted: whether the side runs the problem's own text: on a CPU its outputs may then stay within its reach.
+        plan: how memory is shared out.
     """
 
-    def __init__(self, device: str, trusted: bool):
+    def __init__(self, device: str, trusted: bool, plan: MemoryPlan = USUAL):
         self._device = device
+        self._trusted, self._plan = trusted, plan
+        self._copied: CopiedOutputs | None = None
         self._in_place = trusted and device == "cpu"
         self.inputs: Region | None = None
         self.outputs: Region | None = None
@@ -48,6 +56,11 @@ class SharedBuffers:
         self.expected = list(expected)
         self.outputs = create(size_of(self.expected), self._device)
         self.views = self.outputs.tensors(self.expected)
+        if self._plan.tight and not self._in_place:
+            kind = PassingOutputs if self._trusted else StayingOutputs
+            self._copied = kind(self.outputs, self.expected)
+            self.kept = self._copied.tensors
+            return self.outputs
         try:
             self.kept = self.views if self._in_place else [torch.empty_like(view) for view in self.views]
         except torch.OutOfMemoryError as error:
@@ -73,17 +86,42 @@ class SharedBuffers:
 
         On a GPU of the reference's too: it is part of a call's clock, and both sides must do the same.
         """
-        if self.kept is not self.views:
+        if self._copied is not None:
+            self._copied.take()
+            self.wait()
+        elif self.kept is not self.views:
             for kept, view in zip(self.kept, self.views, strict=True):
                 kept.copy_(view)
             self.wait()
         return self.kept
 
     def inputs_equal(self, master: Region) -> bool:
-        """Whether the inputs still are what was staged."""
+        """Whether the inputs still are what was staged; in pieces, since comparing takes memory too."""
         assert self.inputs is not None
         size = min(self.inputs.size, master.size)
-        return torch.equal(as_words(self.inputs.bytes[:size]), as_words(master.bytes[:size]))
+        pairs = zip(self.inputs.bytes[:size].split(_COMPARED), master.bytes[:size].split(_COMPARED), strict=True)
+        return all(torch.equal(as_words(mine), as_words(due)) for mine, due in pairs)
+
+    def close_inputs(self) -> None:
+        """Give back the region of inputs, which the worker has closed already."""
+        if self.inputs is not None:
+            self.inputs.close()
+            self.inputs = None
+
+    def put_aside(self, keep: bool) -> None:
+        """Give back the memory of outputs out of the worker's reach, until `put_back`; nothing where memory is not
+        scarce.
+
+        Args:
+            keep: their values.
+        """
+        if isinstance(self._copied, StayingOutputs):
+            self._copied.put_aside(keep)
+
+    def put_back(self) -> None:
+        """End what `put_aside` has begun; raises OutOfDeviceMemory where there is no memory for it."""
+        if isinstance(self._copied, StayingOutputs):
+            self._copied.put_back()
 
     def wait(self) -> None:
         """Wait until the device has done what the parent asked of it."""
@@ -104,7 +142,7 @@ class SharedBuffers:
 
     def close(self) -> None:
         """Give back all of it."""
-        self.views, self.kept = [], []
+        self.views, self.kept, self._copied = [], [], None
         for region in (self.inputs, self.outputs, *self._further):
             if region is not None:
                 region.close()
