@@ -40,6 +40,7 @@ from kernelgauge.cli.judge import refuse_without_isolation
 from kernelgauge.cli.main import app
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import BackendMissing, MachineError, ReferenceTooLarge, StoreError, UsageError
+from kernelgauge.judging import check_secret
 from kernelgauge.sandbox.isolation import LAYERS
 from kernelgauge.schema import Difference, Evaluation, Executed, ExecutedWork, Finding, Trial, digest
 from kernelgauge.serve.accounts import Account, Accounts
@@ -52,7 +53,7 @@ from kernelgauge.serve.intake import accepted
 from kernelgauge.serve.isolation import check_layers
 from kernelgauge.serve.judging import FAILURES, Judge
 from kernelgauge.serve.server import JudgePool, address, listening, served
-from kernelgauge.serve.setting import ServerSetting, announce, check_same, check_secret
+from kernelgauge.serve.setting import ServerSetting, announce, check_same
 from kernelgauge.serve.submissions import Allowance, Submissions, TooMany
 
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is on PATH")

@@ -99,7 +99,8 @@ def server_setting_of(
     device: object, sizes: object, protocol: str, math: object, precision: object, kernel_policy: object, jobs: int
 ) -> ServerSetting:
     """How all that is handed in is judged. Raises UsageError."""
-    from kernelgauge.serve.setting import ServerSetting, check_secret
+    from kernelgauge.judging import check_secret
+    from kernelgauge.serve.setting import ServerSetting
 
     where = chosen_device(device)  # type: ignore[arg-type]
     chosen = chosen_protocol(protocol, math, precision, None, where, kernel_policy)  # type: ignore[arg-type]

@@ -10,11 +10,12 @@ from typing import Protocol
 from kernelgauge.backends.registry import detect
 from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.local import Done, Task
+from kernelgauge.judging import check_secret
 from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.schema import Candidate, Evaluation
 from kernelgauge.serve.claims import SubmissionClaim
 from kernelgauge.serve.isolation import standing
-from kernelgauge.serve.setting import ServerSetting, check_secret
+from kernelgauge.serve.setting import ServerSetting
 from kernelgauge.session.session import Session
 
 
