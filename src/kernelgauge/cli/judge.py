@@ -69,6 +69,7 @@ def judge(
     from kernelgauge.serve.database import reading
     from kernelgauge.serve.evaluator import SessionEvaluator
     from kernelgauge.serve.isolation import keep_to_ourselves
+    from kernelgauge.serve.judges import AtWork, JudgePresence
     from kernelgauge.serve.judging import Judge
     from kernelgauge.serve.setting import check_same
 
@@ -90,7 +91,9 @@ def judge(
     try:
         refuse_without_isolation(evaluator.layers, without_isolation)
         name = f"{socket.gethostname()} {setting.device}"
-        Judge(SubmissionClaims(engine, lease, name, setting), evaluator, _told).run(stop)
+        at_work = AtWork(name[:200], setting.device, evaluator.devices, evaluator.environment)
+        claims = SubmissionClaims(engine, lease, name, setting)
+        Judge(claims, evaluator, _told, presence=JudgePresence(engine, at_work, lease)).run(stop)
     finally:
         evaluator.close()
 
