@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from databases import postgresql  # noqa: F401
+from databases import empty, postgresql  # noqa: F401
 from factories import make_environment, make_evaluation
 
 pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
@@ -45,9 +45,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
         made = opened(f"sqlite:///{tmp_path / 'serve.db'}")
     else:
         made = opened(request.getfixturevalue("postgresql"))
-        with made.begin() as connection:
-            tables = "batch_items, batches, judges, submissions, accounts, served"
-            connection.execute(text(f"TRUNCATE {tables} RESTART IDENTITY"))
+        empty(made)
     yield made
     made.dispose()
 

@@ -204,6 +204,8 @@ def test_the_clients_errors_are_the_servers_sentences(server: Server) -> None:
         asyncio.run(Judge(server.address, server.token)("9/99", RIGHT))
     with pytest.raises(Refused, match="401: that is no token of this server"):
         asyncio.run(Judge(server.address, "kg_no")("1/19", RIGHT))
+    with pytest.raises(Refused, match="a problem and a text, both of them strings"):
+        asyncio.run(Judge(server.address, server.token).batch([{"problem": "1/19"}]))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         nobody = f"http://127.0.0.1:{free.getsockname()[1]}"

@@ -24,7 +24,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 from browser import BROWSER, Browser
-from databases import LOCKED, postgresql  # noqa: F401
+from databases import LOCKED, empty, postgresql  # noqa: F401
 from factories import make_evaluation, quick_protocol
 from waiting import comes_true
 
@@ -68,8 +68,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
         made = opened(f"sqlite:///{tmp_path / 'serve.db'}")
     else:
         made = opened(request.getfixturevalue("postgresql"))
-        with made.begin() as connection:
-            connection.execute(text("TRUNCATE submissions, accounts, served RESTART IDENTITY"))
+        empty(made)
     yield made
     made.dispose()
 
@@ -343,8 +342,8 @@ def test_another_version_or_kind_of_database_is_refused(tmp_path: Path) -> None:
 def locked(postgresql: str, monkeypatch: pytest.MonkeyPatch) -> str:  # noqa: F811
     """The URL of a database that asks for a password, which stands in the environment alone."""
     everything = opened(postgresql)
+    empty(everything)
     with everything.begin() as connection:
-        connection.execute(text("TRUNCATE submissions, accounts, served RESTART IDENTITY"))
         if connection.execute(text(f"SELECT 1 FROM pg_roles WHERE rolname = '{LOCKED}'")).first():
             connection.execute(text(f"DROP OWNED BY {LOCKED}"))
             connection.execute(text(f"DROP ROLE {LOCKED}"))

@@ -5,8 +5,8 @@ async with Judge("http://127.0.0.1:8000", "kg_...", reward="interval") as judge:
     answers = await judge.batch([{"problem": "1/23", "text": "..."}, {"problem": "1/19", "text": "..."}])
 """
 
-from kernelgauge_client.answers import PARTS, returns_without
+from kernelgauge_client.answers import PARTS
 from kernelgauge_client.errors import JudgeError, NoServer, Refused
 from kernelgauge_client.judge import Judge, JudgeSettings
 
-__all__ = ["PARTS", "Judge", "JudgeError", "JudgeSettings", "NoServer", "Refused", "returns_without"]
+__all__ = ["PARTS", "Judge", "JudgeError", "JudgeSettings", "NoServer", "Refused"]

@@ -36,7 +36,8 @@ class JudgeSettings:
     priority: int = 0
     """The larger, the sooner."""
     deadline_s: float | None = None
-    """Seconds in which each text must be judged; then it has no verdict. None: as long as it takes."""
+    """Seconds in which each text must be judged once the server has taken it; then it has no verdict. It is also
+    how long a client waits for room. None: as long as it takes."""
     patience_s: float = 120.0
     """Seconds that a server may be away: restarted, for instance."""
     connections: int = 64
@@ -125,10 +126,9 @@ class Judge:
             body = {name: getattr(settings, name) for name in ("reward", "feedback", "priority", "deadline_s")}
             body["candidates"] = candidates
             taken = await self._transport().post("/judge", body, key, until)
-            await asyncio.wait_for(
-                self._collect(f"/{taken['stream']}", answers),
-                None if until is None else max(0.0, until - time.monotonic()) + _GRACE_SECONDS,
-            )
+            # The server counts from when it has taken them.
+            limit = None if settings.deadline_s is None else settings.deadline_s + _GRACE_SECONDS
+            await asyncio.wait_for(self._collect(f"/{taken['stream']}", answers), limit)
         except Refused as error:
             if error.status != _TOO_LARGE or len(candidates) == 1:
                 raise
@@ -159,6 +159,8 @@ _CUT = "the server ended its stream before it had answered"
 
 def _plain(candidate: Mapping[str, Any]) -> dict[str, Any]:
     """As it travels: of the history only the rewards are read."""
+    if not isinstance(candidate.get("problem"), str) or not isinstance(candidate.get("text"), str):
+        raise Refused("a candidate has a problem and a text, both of them strings", 422)
     history = [{"reward": each.get("reward")} for each in candidate.get("history", ())]
     return {**candidate, "text": candidate["text"][:_LONGEST_TEXT], "history": history}
 
