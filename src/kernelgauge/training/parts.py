@@ -50,7 +50,7 @@ class Parts(Record):
     unclear: Flag = 0.0
     """Whether the interval is too wide to tell anything."""
     compile_known: Flag = 0.0
-    """Whether `torch.compile` was measured on this problem here (`kernelgauge baseline`)."""
+    """Whether `torch.compile` was measured on this problem here, under the same protocol (`kernelgauge baseline`)."""
     speedup_over_compile: Ratio = 0.0
     """Over `torch.compile` in its default mode, the point estimate; 0 where `compile_known` is 0."""
     bound_known: Flag = 0.0
