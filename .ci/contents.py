@@ -14,6 +14,7 @@ NAMED = (
     "py.typed",
     "problems/level1/23_softmax.py",
     "protocols/strict.toml",
+    "training/rewards/interval.toml",
     "schema/json/v*/evaluation.json",
 )
 

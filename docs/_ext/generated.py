@@ -241,6 +241,46 @@ def protocols() -> str:
     return "\n".join(parts)
 
 
+# Rewards
+
+
+def shipped_rewards() -> str:
+    from kernelgauge.training.reward import load_reward, rewards
+
+    folder = resources.files("kernelgauge.training") / "rewards"
+    parts = []
+    for name in rewards():
+        text, reward = (folder / f"{name}.toml").read_text(), load_reward(name)
+        said = f"{_sentence(reward.summary[:1].upper() + reward.summary[1:])} Source: {_sentence(reward.source)}"
+        parts.append(f"### `{name}`\n\n{said}\n\n```toml\n{text.strip()}\n```\n")
+    return "\n".join(parts)
+
+
+def reward_parts() -> str:
+    return "\n".join(_fields("kernelgauge.training.parts", ("Parts",)))
+
+
+def reward_fields() -> str:
+    names = ("Reward", "Speed", "Step", "CoverageTerm", "Failures", "Turns")
+    return "\n".join(_fields("kernelgauge.training.reward", names))
+
+
+def metrics() -> str:
+    return "\n".join(_fields("kernelgauge.serve.metrics", ("Metrics",)))
+
+
+def _fields(module: str, names: tuple[str, ...]) -> Iterator[str]:
+    """One table for each record, without its defaults."""
+    for name in names:
+        kind = getattr(import_module(module), name)
+        yield f"### {name}\n\n{inspect.cleandoc(kind.__doc__)}\n\n| field | meaning |\n|---|---|"
+        for field, info in kind.model_fields.items():
+            text = _cell(meaning(kind, field))
+            said = [text and _sentence(text), "" if info.annotation is float else f"Type: {_type(info.annotation)}."]
+            yield f"| `{field}` | {' '.join(part for part in said if part)} |"
+        yield ""
+
+
 # Tables for other tools
 
 
@@ -274,6 +314,10 @@ PARTS: dict[str, Callable[[], str]] = {
     "schemas": schemas,
     "protocols": protocols,
     "tables": tables,
+    "parts": reward_parts,
+    "rewards": shipped_rewards,
+    "reward-fields": reward_fields,
+    "metrics": metrics,
 }
 
 

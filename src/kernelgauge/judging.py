@@ -146,3 +146,12 @@ def sizes_of_run(sizes: str | None, device: str, keys: Sequence[str]) -> Sizes:
     imported = {suite_of(key) for key in keys}
     having = (each.sizes for suite in imported for each in suite_named(suite).entries.values())
     return wanted if sizes or None in imported or any(wanted in has for has in having) else "full"
+
+
+def check_secret(protocol: Protocol) -> None:
+    """Raises UsageError if whoever writes a candidate can know the inputs it is judged on."""
+    if protocol.inputs.seeds != "secret" or protocol.parameters.seed != "secret":
+        raise UsageError(
+            f"protocol {protocol.name} draws from public seeds: candidates of strangers and of policies in training "
+            "are judged under secret ones (strict, quick)"
+        )

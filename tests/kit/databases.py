@@ -9,8 +9,12 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
 
 LOCKED = "locked"
 """A user of the PostgreSQL whom it asks for a password. Whoever needs one makes it."""
@@ -63,3 +67,12 @@ def postgresql() -> Iterator[str]:
             run("pg_ctl", "--pgdata", str(data), "--mode", "immediate", "--wait", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def empty(engine: Engine) -> None:
+    """Every table of a server in it, as if nothing had ever been there."""
+    from kernelgauge.serve.database import metadata
+
+    names = ", ".join(table.name for table in metadata.sorted_tables if table.name != "about")
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"TRUNCATE {names} RESTART IDENTITY")

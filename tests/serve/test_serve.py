@@ -24,7 +24,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 from browser import BROWSER, Browser
-from databases import LOCKED, postgresql  # noqa: F401
+from databases import LOCKED, empty, postgresql  # noqa: F401
 from factories import make_evaluation, quick_protocol
 from waiting import comes_true
 
@@ -40,6 +40,7 @@ from kernelgauge.cli.judge import refuse_without_isolation
 from kernelgauge.cli.main import app
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import BackendMissing, MachineError, ReferenceTooLarge, StoreError, UsageError
+from kernelgauge.judging import check_secret
 from kernelgauge.sandbox.isolation import LAYERS
 from kernelgauge.schema import Difference, Evaluation, Executed, ExecutedWork, Finding, Trial, digest
 from kernelgauge.serve.accounts import Account, Accounts
@@ -52,7 +53,7 @@ from kernelgauge.serve.intake import accepted
 from kernelgauge.serve.isolation import check_layers
 from kernelgauge.serve.judging import FAILURES, Judge
 from kernelgauge.serve.server import JudgePool, address, listening, served
-from kernelgauge.serve.setting import ServerSetting, announce, check_same, check_secret
+from kernelgauge.serve.setting import ServerSetting, announce, check_same
 from kernelgauge.serve.submissions import Allowance, Submissions, TooMany
 
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is on PATH")
@@ -67,8 +68,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
         made = opened(f"sqlite:///{tmp_path / 'serve.db'}")
     else:
         made = opened(request.getfixturevalue("postgresql"))
-        with made.begin() as connection:
-            connection.execute(text("TRUNCATE submissions, accounts, served RESTART IDENTITY"))
+        empty(made)
     yield made
     made.dispose()
 
@@ -342,8 +342,8 @@ def test_another_version_or_kind_of_database_is_refused(tmp_path: Path) -> None:
 def locked(postgresql: str, monkeypatch: pytest.MonkeyPatch) -> str:  # noqa: F811
     """The URL of a database that asks for a password, which stands in the environment alone."""
     everything = opened(postgresql)
+    empty(everything)
     with everything.begin() as connection:
-        connection.execute(text("TRUNCATE submissions, accounts, served RESTART IDENTITY"))
         if connection.execute(text(f"SELECT 1 FROM pg_roles WHERE rolname = '{LOCKED}'")).first():
             connection.execute(text(f"DROP OWNED BY {LOCKED}"))
             connection.execute(text(f"DROP ROLE {LOCKED}"))

@@ -15,9 +15,23 @@ app = typer.Typer(help="Who may hand in candidates to a server.", no_args_is_hel
 
 
 @app.command("add")
-def add(name: Annotated[str, typer.Argument(help="Shown on the boards.")], db: Database = SQLITE) -> None:
+def add(
+    name: Annotated[str, typer.Argument(help="Shown on the boards.")],
+    trainer: Annotated[bool, typer.Option("--trainer", help="Let it hand in batches, for training.")] = False,
+    db: Database = SQLITE,
+) -> None:
     """Make an account and print its token, this once."""
-    typer.echo(_accounts(db).add(name))
+    typer.echo(_accounts(db).add(name, trainer))
+
+
+@app.command("trainer")
+def trainer(
+    name: str,
+    off: Annotated[bool, typer.Option("--off", help="No longer.")] = False,
+    db: Database = SQLITE,
+) -> None:
+    """Let an account hand in batches for training: under other limits, beside the boards."""
+    _accounts(db).let_train(name, not off)
 
 
 @app.command("renew")
@@ -36,7 +50,7 @@ def revoke(name: str, db: Database = SQLITE) -> None:
 def list_accounts(db: Database = SQLITE) -> None:
     """Print all accounts."""
     for each in _accounts(db).all():
-        typer.echo(f"{each.name}{'  revoked' if each.revoked else ''}")
+        typer.echo(f"{each.name}{'  trainer' if each.trainer else ''}{'  revoked' if each.revoked else ''}")
 
 
 def _accounts(db: str) -> Accounts:

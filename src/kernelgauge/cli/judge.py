@@ -69,6 +69,7 @@ def judge(
     from kernelgauge.serve.database import reading
     from kernelgauge.serve.evaluator import SessionEvaluator
     from kernelgauge.serve.isolation import keep_to_ourselves
+    from kernelgauge.serve.judges import AtWork, JudgePresence
     from kernelgauge.serve.judging import Judge
     from kernelgauge.serve.setting import check_same
 
@@ -90,7 +91,9 @@ def judge(
     try:
         refuse_without_isolation(evaluator.layers, without_isolation)
         name = f"{socket.gethostname()} {setting.device}"
-        Judge(SubmissionClaims(engine, lease, name, setting), evaluator, _told).run(stop)
+        at_work = AtWork(name[:200], setting.device, evaluator.devices, evaluator.environment)
+        claims = SubmissionClaims(engine, lease, name, setting)
+        Judge(claims, evaluator, _told, presence=JudgePresence(engine, at_work, lease)).run(stop)
     finally:
         evaluator.close()
 
@@ -99,7 +102,8 @@ def server_setting_of(
     device: object, sizes: object, protocol: str, math: object, precision: object, kernel_policy: object, jobs: int
 ) -> ServerSetting:
     """How all that is handed in is judged. Raises UsageError."""
-    from kernelgauge.serve.setting import ServerSetting, check_secret
+    from kernelgauge.judging import check_secret
+    from kernelgauge.serve.setting import ServerSetting
 
     where = chosen_device(device)  # type: ignore[arg-type]
     chosen = chosen_protocol(protocol, math, precision, None, where, kernel_policy)  # type: ignore[arg-type]

@@ -40,9 +40,12 @@ def serve(
     largest: Annotated[int, typer.Option("--max-kb", min=1, max=1024, help="Of one candidate's text.")] = 256,
     hourly: Annotated[int, typer.Option("--per-hour", min=1, help="Candidates of one account.")] = 60,
     waiting: Annotated[int, typer.Option("--waiting", min=1, help="Candidates of one account in the queue.")] = 20,
+    batch_waiting: Annotated[
+        int, typer.Option("--batch-waiting", min=1, help="Candidates of one account in the queue by batches.")
+    ] = 1000,
     without_isolation: WithoutIsolation = False,
 ) -> None:
-    """Serve the leaderboard live, take candidates, and judge them. Ctrl-C loses nothing that was handed in."""
+    """Serve the leaderboard live, take candidates and batches, and judge them. Ctrl-C loses nothing handed in."""
     engine = opened(db)
     setting = server_setting_of(device, sizes, protocol, math, precision, kernel_policy, jobs)
     from kernelgauge.hardware.environment import require_device
@@ -50,6 +53,7 @@ def serve(
     from kernelgauge.leaderboard.entries import published
     from kernelgauge.runs import load
     from kernelgauge.serve.app import application
+    from kernelgauge.serve.batches import BatchAllowance
     from kernelgauge.serve.isolation import keep_to_ourselves
     from kernelgauge.serve.server import JudgePool, address, listening, served
     from kernelgauge.serve.setting import announce
@@ -66,7 +70,8 @@ def serve(
     beside = [published(run) for run in whole]
     tell_boardless(beside)
     check_apart(beside)
-    app = application(engine, beside, allowance, setting.title)
+    batches = BatchAllowance(waiting=batch_waiting)
+    app = application(engine, beside, allowance, setting.title, batches, setting.protocol.kernel_policy)
     flags = [
         ("device", device),
         ("sizes", sizes),

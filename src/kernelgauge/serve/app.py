@@ -25,14 +25,19 @@ from kernelgauge.backends import registry
 from kernelgauge.errors import UsageError
 from kernelgauge.leaderboard.entries import Published
 from kernelgauge.leaderboard.static_site import Link, record_data, render
-from kernelgauge.serve.accounts import Account, Accounts
-from kernelgauge.serve.body import LimitedBody, Throttle
+from kernelgauge.serve.accounts import Account
+from kernelgauge.serve.authentication import Authentication
+from kernelgauge.serve.batches import BatchAllowance, NoRoom
+from kernelgauge.serve.body import LimitedBody
 from kernelgauge.serve.intake import accepted
+from kernelgauge.serve.judge_api import JudgeDesk
 from kernelgauge.serve.live import LiveSite, entry_of
+from kernelgauge.serve.metrics import ServerMetrics
 from kernelgauge.serve.submissions import Allowance, Submission, Submissions, TooMany
 
 LINKS: Sequence[Link] = (("Submissions", "submissions"), ("Submit", "submit"))
 _ROOM = "kernelgauge.serve"
+_FOR_PROGRAMS = ("/api/", "/judge", "/metrics")
 # Of a form beside the candidate: names, boundaries, the token.
 _FORM_BYTES = 16 * 1024
 _CHARSETS = (b"utf-8", b"utf8")
@@ -54,15 +59,25 @@ _log = logging.getLogger(__name__)
 
 
 def application(
-    engine: Engine, runs: Sequence[Published] = (), allowance: Allowance | None = None, judged: str = ""
+    engine: Engine,
+    runs: Sequence[Published] = (),
+    allowance: Allowance | None = None,
+    judged: str = "",
+    batches: BatchAllowance | None = None,
+    kernel_policy: str = "",
 ) -> Starlette:
     """The application for one database.
 
     Args:
         runs: run folders whose records stand on the boards too.
         judged: how submissions are judged, in a few words for the form.
+        batches: how much of those who train.
+        kernel_policy: which all is judged under; empty: not said.
     """
-    desk = Desk(engine, runs, allowance or Allowance(), judged)
+    allowed, allowed_batches = allowance or Allowance(), batches or BatchAllowance()
+    authentication = Authentication(engine)
+    desk = Desk(engine, authentication, runs, allowed, judged)
+    judge = JudgeDesk(engine, authentication, allowed_batches, allowed.source_bytes, kernel_policy)
     routes = [
         Route("/", desk.page),
         Route("/submit", desk.form, methods=["GET"]),
@@ -73,11 +88,18 @@ def application(
         Route("/api/submissions", desk.take, methods=["POST"]),
         Route("/api/submissions/{number}", desk.verdict),
         Route("/api/health", desk.health),
+        *judge.routes(),
+        Route("/metrics", ServerMetrics(engine).answer),
         Route("/{path:path}", desk.page),
     ]
     guards = [
         Middleware(Guarded),
-        Middleware(LimitedBody, most_bytes=2 * desk.allowance.source_bytes + _FORM_BYTES, answer=_answer),
+        Middleware(
+            LimitedBody,
+            most_bytes=2 * allowed.source_bytes + _FORM_BYTES,
+            answer=_answer,
+            larger={"/judge": allowed_batches.body_bytes},
+        ),
     ]
     handlers: Mapping[Any, Any] = {HTTPException: _failed, UsageError: _failed, TooMany: _failed, Exception: _broken}
     return Starlette(routes=routes, middleware=guards, exception_handlers=handlers)
@@ -101,12 +123,18 @@ class Guarded:
 class Desk:
     """The pages and actions. Whatever waits for the database or makes a page does so on a thread."""
 
-    def __init__(self, engine: Engine, runs: Sequence[Published], allowance: Allowance, judged: str):
+    def __init__(
+        self,
+        engine: Engine,
+        authentication: Authentication,
+        runs: Sequence[Published],
+        allowance: Allowance,
+        judged: str,
+    ):
         self.allowance = allowance
-        self._accounts = Accounts(engine)
+        self._account = authentication.account
         self._submissions = Submissions(engine, allowance)
         self._site = LiveSite(self._submissions, runs, LINKS)
-        self._wrong = Throttle()
         self._judged = judged
 
     def page(self, request: Request) -> Response:
@@ -144,7 +172,7 @@ class Desk:
     async def take(self, request: Request) -> Response:
         """A candidate from a program: the text is the body, the problem is in the query, the token in the header."""
         # Before a byte of the body is read.
-        account = await run_in_threadpool(self._account, request, _bearer(request))
+        account = await run_in_threadpool(self._account, request)
         content = await request.body()
         query = request.query_params
         number, new = await run_in_threadpool(
@@ -171,7 +199,7 @@ class Desk:
     def verdict(self, request: Request) -> Response:
         """One submission, for a program; with log and reasons where its account's token comes along."""
         found = self._found(request)
-        words = "authorization" in request.headers and self._account(request, _bearer(request)).name == found.account
+        words = "authorization" in request.headers and self._account(request).name == found.account
         return JSONResponse(found.summary(words))
 
     def health(self, request: Request) -> Response:
@@ -201,16 +229,6 @@ class Desk:
         if found is None:
             raise HTTPException(404, "there is no such submission")
         return found
-
-    def _account(self, request: Request, token: str) -> Account:
-        # A right token passes whoever else guesses from this address, which may be that of a whole campus.
-        account = self._accounts.of(token)
-        if account is None:
-            if self._wrong.closed(_address(request)):
-                raise HTTPException(429, "too many wrong tokens from this address; wait a minute")
-            self._wrong.wrong(_address(request))
-            raise HTTPException(401, "that is no token of this server")
-        return account
 
     def _hand_in(self, account: Account, problem: str, backend: str, content: bytes) -> tuple[int, bool]:
         found = accepted(problem, backend, content, self.allowance.source_bytes)
@@ -253,15 +271,6 @@ def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def _bearer(request: Request) -> str:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""
-
-
-def _address(request: Request) -> str:
-    return request.client.host if request.client else ""
-
-
 def _sentence(error: Exception) -> str:
     return error.detail if isinstance(error, HTTPException) else str(error)
 
@@ -273,14 +282,19 @@ def _status(error: Exception) -> int:
 
 
 def _answer(request: Request, status: int, sentence: str) -> Response:
-    if request.url.path.startswith("/api/"):
+    if request.url.path.startswith(_FOR_PROGRAMS):
         return JSONResponse({"error": sentence}, status)
     path = request.url.path.lstrip("/")
     return HTMLResponse(_rendered("error.html.j2", path, status=status, sentence=sentence), status)
 
 
 def _failed(request: Request, error: Exception) -> Response:
-    return _answer(request, _status(error), _sentence(error))
+    answer = _answer(request, _status(error), _sentence(error))
+    if isinstance(error, NoRoom):
+        answer.headers["retry-after"] = str(error.retry_after)
+    elif isinstance(error, HTTPException):
+        answer.headers.update(error.headers or {})
+    return answer
 
 
 def _broken(request: Request, error: Exception) -> Response:

@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,7 +15,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _MOST_ADDRESSES = 10_000
-# What is too large up to here is let come and thrown away, so that an honest sender hears why.
+# What is too large up to here, or to twice what is allowed, is let come and thrown away, so that an honest sender
+# hears why.
 _HEARD_OUT = 4 << 20
 _LENGTH = re.compile(rb"[0-9]{1,12}")
 Answer = Callable[[Request, int, str], Response]
@@ -32,10 +33,19 @@ class LimitedBody:
 
     Args:
         answer: what says a refusal: a page to a browser, JSON to a program.
+        larger: paths on which more bytes are allowed.
     """
 
-    def __init__(self, app: ASGIApp, most_bytes: int, seconds: float = 120.0, answer: Answer = _as_json):
+    def __init__(
+        self,
+        app: ASGIApp,
+        most_bytes: int,
+        seconds: float = 120.0,
+        answer: Answer = _as_json,
+        larger: Mapping[str, int] | None = None,
+    ):
         self._app, self._most, self._seconds, self._answer = app, most_bytes, seconds, answer
+        self._larger = larger or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -51,17 +61,23 @@ class LimitedBody:
             refused = self._refused(scope, 400, "content-length is not the number of bytes of a candidate")
             await refused(scope, receive, send)
             return
-        declared = int(said_length)
-        if declared > self._most:
-            said = f"{declared} bytes are too many: {self._most} are allowed"
-            refused = self._refused(scope, 413, said, close=declared > _HEARD_OUT)
+        declared, most = int(said_length), self._larger.get(scope["path"], self._most)
+        if declared > most:
+            said = f"{declared} bytes are too many: {most} are allowed"
+            refused = self._refused(scope, 413, said, close=declared > max(_HEARD_OUT, 2 * most))
             await refused(scope, receive, send)
             return
         end = time.monotonic() + self._seconds
+        whole = False
 
         async def in_time() -> Message:
+            nonlocal whole
+            if whole:  # what comes now is that the other side has gone, and may take as long as a stream
+                return await receive()
             try:
-                return await asyncio.wait_for(receive(), max(0.0, end - time.monotonic()))
+                message = await asyncio.wait_for(receive(), max(0.0, end - time.monotonic()))
+                whole = not message.get("more_body", False)
+                return message
             except TimeoutError:
                 raise HTTPException(408, f"the request did not arrive within {self._seconds:.0f} s") from None
 

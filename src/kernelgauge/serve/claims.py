@@ -32,6 +32,8 @@ PAUSE_SECONDS = 30.0
 OWN_PAUSE_SECONDS = 600.0
 """How long by the machine that has failed."""
 
+TOO_LATE = "its deadline passed before a judge came to it: allow more time, or add judges"
+
 
 @dataclass(frozen=True)
 class SubmissionClaim:
@@ -63,13 +65,14 @@ class SubmissionClaims:
         self._judge = hashlib.sha256(judge.encode()).hexdigest()[:32]
 
     def take(self) -> SubmissionClaim | None:
-        """Claim the oldest submission that nobody holds; None if there is none.
+        """Claim of those that nobody holds one of the highest priority, the oldest first; None if there is none.
 
         Raises UsageError: the server judges with other rules by now.
         """
         now, key = time.time(), uuid4().hex
         free = _free(now, self._judge)
-        due = select(submissions.c.number).where(free).order_by(submissions.c.number).limit(1)
+        in_turn = (submissions.c.priority.desc(), submissions.c.number)
+        due = select(submissions.c.number).where(free).order_by(*in_turn).limit(1)
         # Two judges of a PostgreSQL pass each other by; SQLite has one writer at a time anyway.
         chosen = due.with_for_update(skip_locked=True).scalar_subquery()
         values = {"state": "judging", "claim": key, "lease_until": now + self.lease}
@@ -95,6 +98,7 @@ class SubmissionClaims:
         Raises UsageError: the server judges with other rules by now, and the claim is ours still.
         """
         said = {"outcome": verdict.standing or verdict.outcome.value, "speedup": verdict.speedup}
+        said |= {"environment": verdict.environment.digest, "device_seconds": device_seconds(verdict)}
         values = {**_ended("judged"), "reason": "", "record": codec.encode(verdict), **said}
         with self._judging() as connection:
             return connection.execute(_held([claim]).values(values)).rowcount == 1
@@ -133,13 +137,21 @@ class SubmissionClaims:
             yield connection
 
     def _give_up(self, now: float) -> None:
-        """End those that took their judges with them, each time."""
+        """End those that took their judges with them, each time, and those that nobody waits for any longer."""
         spent = and_(
             submissions.c.state == "judging", submissions.c.lease_until < now, submissions.c.attempts >= ATTEMPTS
         )
+        left = or_(submissions.c.state == "waiting", submissions.c.lease_until < now)
+        late = and_(submissions.c.state.in_(("waiting", "judging")), submissions.c.deadline < now, left)
         reason = f"it was begun {ATTEMPTS} times, and no judge came to an end with it"
         with writing(self._engine) as connection:
             connection.execute(update(submissions).where(spent).values(**_ended("failed"), reason=reason))
+            connection.execute(update(submissions).where(late).values(**_ended("failed"), reason=TOO_LATE))
+
+
+def device_seconds(verdict: Evaluation) -> float:
+    """How long an evaluation had its device, in seconds: all of it but the build."""
+    return sum(seconds for stage, seconds in verdict.seconds.items() if stage != "build")
 
 
 def _held(claims: Collection[SubmissionClaim]) -> Update:
@@ -158,4 +170,5 @@ def _free(now: float, judge: str) -> ColumnElement[bool]:
     rested = submissions.c.lease_until < now + PAUSE_SECONDS - OWN_PAUSE_SECONDS
     due = and_(submissions.c.state == "waiting", or_(submissions.c.claim.is_(None), others, rested))
     lost = and_(submissions.c.state == "judging", submissions.c.lease_until < now, submissions.c.attempts < ATTEMPTS)
-    return or_(due, lost)
+    awaited = or_(submissions.c.deadline.is_(None), submissions.c.deadline >= now)
+    return and_(or_(due, lost), awaited)

@@ -27,6 +27,7 @@ from sqlalchemy import (
     event,
     func,
     insert,
+    inspect,
     select,
     update,
 )
@@ -37,9 +38,10 @@ from sqlalchemy.schema import CreateColumn
 from kernelgauge.errors import StoreError
 from kernelgauge.schema import digest
 
-VERSION = 3
+VERSION = 4
 """Of these tables. History: 1, November 2026, first version; 2, the digest is the kernel's and the setting's; 3, one
-of the text. Tables of version 2 are brought up to date when they are opened.
+of the text; 4, batches for training, priorities, deadlines, judges. Tables from version 2 on are brought up to date
+when they are opened.
 """
 
 _READS = "kernelgauge_reads"
@@ -73,6 +75,7 @@ accounts = Table(
     Column("token_hash", String(64), nullable=False, unique=True),
     Column("created", Double, nullable=False),
     Column("revoked", Double),
+    Column("trainer", Integer, nullable=False, server_default="0"),  # 1: may hand in batches
 )
 
 submissions = Table(
@@ -100,15 +103,75 @@ submissions = Table(
     Column("outcome", String(20)),
     Column("speedup", Double),
     Column("reason", Text, nullable=False),
+    # 1: of batches alone. It is on no page, and its digest is of its text, see `batches`.
+    Column("private", Integer, nullable=False, server_default="0"),
+    Column("priority", Integer, nullable=False, server_default="0"),  # the larger, the sooner
+    Column("deadline", Double),  # nobody waits for it any longer
+    # Of the record: where it was judged, and how long that took a device.
+    Column("environment", String(16)),
+    Column("device_seconds", Double),
     UniqueConstraint("account", "problem", "backend", "digest"),
     Index("submissions_by_state", "state", "number"),
+    Index("submissions_by_priority", "state", "priority", "number"),
     Index("submissions_by_end", "finished"),
     Index("submissions_by_account", "account", "created"),
     Index("submissions_by_kernel", "digest"),
     Index("submissions_by_text", "text_digest"),
     sqlite_autoincrement=True,
 )
-"""Times are seconds since 1970 by the clock of whoever writes them."""
+"""Times are seconds since 1970 by the clock of whoever writes them. This is the queue; there is no other."""
+
+batches = Table(
+    "batches",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("account", ForeignKey("accounts.number"), nullable=False),
+    Column("idempotency_key", String(200)),  # of its sender, who may have lost the answer
+    Column("body_digest", String(64), nullable=False),  # so that a key stands for one batch only
+    Column("reward", Text, nullable=False),  # whole, as JSON: what was rewarded once does not change
+    Column("feedback", String(10), nullable=False),
+    Column("created", Double, nullable=False),
+    Column("deadline", Double),
+    UniqueConstraint("account", "idempotency_key"),
+    sqlite_autoincrement=True,
+)
+
+batch_items = Table(
+    "batch_items",
+    metadata,
+    Column("batch", ForeignKey("batches.number"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("submission", ForeignKey("submissions.number")),  # null: there was no candidate in the text
+    Column("reason", Text, nullable=False),  # why there was none
+    Column("problem", String(160), nullable=False),
+    Column("turn", Integer, nullable=False),
+    Column("earned", Text, nullable=False),  # rewards of earlier turns, as JSON
+    Index("batch_items_by_submission", "submission"),
+)
+"""What waits for a submission; of equal candidates each waits for the same."""
+
+judges = Table(
+    "judges",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("name", String(200), nullable=False),
+    Column("device", String(20), nullable=False),
+    Column("devices", Integer, nullable=False),
+    Column("environment", String(16), nullable=False),
+    Column("started", Double, nullable=False),
+    Column("until", Double, nullable=False),  # a lease after it was last heard of, or when it ended
+    Index("judges_by_end", "until"),
+    sqlite_autoincrement=True,
+)
+
+_LATER = {
+    2: (submissions.c.text_digest,),
+    3: (
+        accounts.c.trainer,
+        *(submissions.c[name] for name in ("private", "priority", "deadline", "environment", "device_seconds")),
+    ),
+}
+"""Columns that tables of a version lack; whole tables that are missing are made in any case."""
 
 
 def opened(address: str) -> Engine:
@@ -134,8 +197,8 @@ def opened(address: str) -> Engine:
             found = connection.execute(select(about.c.version)).scalar()
             if found is None:
                 connection.execute(insert(about).values(version=VERSION))
-            elif found == 2:
-                _with_text_digests(connection)
+            elif found in _LATER:
+                _bring_up_to_date(connection, found)
                 connection.execute(update(about).values(version=(found := VERSION)))
             metadata.create_all(connection)
     except SQLAlchemyError as error:
@@ -161,15 +224,18 @@ def reading(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
-def _with_text_digests(connection: Connection) -> None:
-    """Version 2 to 3."""
-    column = submissions.c.text_digest
-    kind = CreateColumn(column).compile(dialect=connection.dialect)
-    connection.execute(DDL(f"ALTER TABLE submissions ADD COLUMN {kind}"))
-    for number in connection.execute(select(submissions.c.number)).scalars().all():
-        row = submissions.c.number == number
-        source = connection.execute(select(submissions.c.source).where(row)).scalar_one()
-        connection.execute(update(submissions).where(row).values(text_digest=digest(source)))
+def _bring_up_to_date(connection: Connection, version: int) -> None:
+    missing = [column for since, columns in _LATER.items() if since >= version for column in columns]
+    for column in missing:
+        table = column.table
+        if column.name not in {each["name"] for each in inspect(connection).get_columns(table.name)}:
+            kind = CreateColumn(column).compile(dialect=connection.dialect)
+            connection.execute(DDL(f"ALTER TABLE {table.name} ADD COLUMN {kind}"))
+    if version == 2:
+        for number in connection.execute(select(submissions.c.number)).scalars().all():
+            row = submissions.c.number == number
+            source = connection.execute(select(submissions.c.source).where(row)).scalar_one()
+            connection.execute(update(submissions).where(row).values(text_digest=digest(source)))
     for index in submissions.indexes:
         index.create(connection, checkfirst=True)
 

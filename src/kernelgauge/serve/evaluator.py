@@ -9,12 +9,13 @@ from typing import Protocol
 
 from kernelgauge.backends.registry import detect
 from kernelgauge.evaluation.job import Job
-from kernelgauge.execution.local import Done, Task
+from kernelgauge.execution.local import Done, Task, devices_of
+from kernelgauge.judging import check_secret
 from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.schema import Candidate, Evaluation
 from kernelgauge.serve.claims import SubmissionClaim
 from kernelgauge.serve.isolation import standing
-from kernelgauge.serve.setting import ServerSetting, check_secret
+from kernelgauge.serve.setting import ServerSetting
 from kernelgauge.session.session import Session
 
 
@@ -43,6 +44,10 @@ class SessionEvaluator:
         self.ahead = setting.jobs if setting.device == "cpu" else 2 * setting.jobs
         self.layers = standing(self._session.supervisor.zygote)
         """Those around the workers of this machine."""
+        self.devices = len(devices_of(setting.device))
+        """How many judge at once."""
+        self.environment = self._session.environment.digest
+        """The digest of what verdicts are measured in."""
         self._queue = self._session.queue(setting.device, setting.jobs, self.ahead, changed=lambda _: None)
 
     def submit(self, claim: SubmissionClaim, begun: Callable[[], None]) -> Future[Evaluation]:

@@ -41,12 +41,18 @@ def accepted(problem: str, backend: str, content: bytes, most_bytes: int) -> Acc
         raise UsageError("the candidate is not text: it holds a zero byte")
     if not source.strip():
         raise UsageError("the candidate is empty")
+    known_backend(backend)
+    return Accepted(key_of(problem.strip()), backend, source)
+
+
+def known_backend(backend: str) -> None:
+    """Raises UsageError if that names no backend; empty leaves it to be recognised."""
     if backend and backend not in registry.names():
         raise UsageError(f"there is no such backend; there are {', '.join(registry.names())}")
-    return Accepted(_key(problem.strip()), backend, source)
 
 
-def _key(name: str) -> str:
+def key_of(name: str) -> str:
+    """The key of a problem of a suite by its name. Raises UsageError: there is none of that name."""
     # Of a suite only: what looks like a path would be read as a file of this machine.
     if len(name) > _LONGEST_NAME or not catalogue.looks_like_name(name):
         raise UsageError("that is not the name of a problem; names look like 1/23 or 1/23_softmax")

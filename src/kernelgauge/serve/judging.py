@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from contextlib import suppress
 from functools import partial
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -15,6 +16,7 @@ from kernelgauge.errors import MachineError, UsageError
 from kernelgauge.schema import Evaluation
 from kernelgauge.serve.claims import SubmissionClaim, SubmissionClaims
 from kernelgauge.serve.evaluator import Evaluator
+from kernelgauge.serve.judges import JudgePresence
 
 FAILURES = 5
 """With so many different submissions in a row a judge fails before it takes itself for what is broken, and ends."""
@@ -30,6 +32,7 @@ class Judge:
     Args:
         judged: told of every claim that ended, and whether its verdict was kept.
         pause: seconds without a new claim after a failure of this machine, doubled by each further one.
+        presence: says in the database that this judge is at work.
     """
 
     def __init__(
@@ -38,8 +41,10 @@ class Judge:
         evaluator: Evaluator,
         judged: Callable[[SubmissionClaim, bool], None] = lambda claim, kept: None,
         pause: float = 1.0,
+        presence: JudgePresence | None = None,
     ):
         self._claims, self._evaluator, self._judged, self._pause = claims, evaluator, judged, pause
+        self._presence = presence
         self._under_way: dict[Future[Evaluation], SubmissionClaim] = {}
         self._renewing = threading.Lock()
         self._failed: dict[int, str] = {}
@@ -72,6 +77,7 @@ class Judge:
                     )
         finally:
             ended.set()
+            renewer.join(self._claims.lease / _RENEWALS)
             for claim in self._under_way.values():
                 _until_it_works(partial(self._claims.give_back, claim), self._claims.lease)
 
@@ -113,13 +119,20 @@ class Judge:
             del self._under_way[future]
 
     def _hold(self, ended: threading.Event) -> None:
-        while not ended.wait(self._claims.lease / _RENEWALS):
+        while True:
             with self._renewing:
                 held = list(self._under_way.values())
             try:
                 self._claims.renew(held)
+                if self._presence:
+                    self._presence.say()
             except SQLAlchemyError as error:
                 _log.warning("leases could not be renewed: %s", error)
+            if ended.wait(self._claims.lease / _RENEWALS):
+                break
+        with suppress(SQLAlchemyError):
+            if self._presence:
+                self._presence.end()
 
 
 _FAILED = "this machine failed"

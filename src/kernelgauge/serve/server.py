@@ -18,6 +18,8 @@ _PAUSE_SECONDS = 5.0
 _LONGEST_PAUSE_SECONDS = 600.0
 _GRACE_SECONDS = 60.0
 _MOST_CONNECTIONS = 1000
+# For answers under way when the server ends: a stream would go on until its batch is judged. Its reader comes again.
+_STREAM_GRACE_SECONDS = 3
 _log = logging.getLogger(__name__)
 
 
@@ -97,5 +99,6 @@ def served(application: Starlette) -> uvicorn.Server:
             server_header=False,
             limit_concurrency=_MOST_CONNECTIONS,
             timeout_keep_alive=10,
+            timeout_graceful_shutdown=_STREAM_GRACE_SECONDS,
         )
     )

@@ -73,11 +73,3 @@ def _differing(ours: Mapping[str, Any], theirs: Mapping[str, Any], within: str =
         elif mine != other:
             found.append(f"{within}{name} ({mine}, there {other})")
     return found
-
-
-def check_secret(protocol: Protocol) -> None:
-    """Raises UsageError if whoever writes a candidate can know the inputs it is judged on."""
-    if protocol.inputs.seeds != "secret" or protocol.parameters.seed != "secret":
-        raise UsageError(
-            f"protocol {protocol.name} draws from public seeds: strangers' candidates are judged under secret ones"
-        )

@@ -22,6 +22,7 @@ from kernelgauge.store import codec
 
 State = Literal["waiting", "judging", "judged", "failed"]
 _AT_ONCE = 500  # parameters of one query
+_PUBLIC = submissions.c.private == 0
 OPEN: tuple[State, ...] = ("waiting", "judging")
 
 
@@ -130,7 +131,7 @@ class Submissions:
             return int(made.scalar_one()), True
 
     def get(self, number: int) -> Submission | None:
-        """The submission of that number, if there is one."""
+        """The submission of that number, if there is one; none of a batch, which is its account's alone."""
         found = self._found(_everything().where(submissions.c.number == number))
         return found[0] if found else None
 
@@ -138,7 +139,7 @@ class Submissions:
         """The newest ones first."""
         columns = [submissions.c[name] for name in ("number", "problem", "created", "state", "outcome", "speedup")]
         query = select(accounts.c.name.label("account"), *columns)
-        query = query.join(submissions, accounts.c.number == submissions.c.account)
+        query = query.join(submissions, accounts.c.number == submissions.c.account).where(_PUBLIC)
         with reading(self._engine) as connection:
             rows = connection.execute(query.order_by(submissions.c.number.desc()).limit(most)).all()
         return [Listed(**row._mapping) for row in rows]
@@ -146,7 +147,7 @@ class Submissions:
     def judged_since(self, moment: float) -> dict[int, float]:
         """Numbers of those whose verdicts came at this time or later, each with its time."""
         query = select(submissions.c.number, submissions.c.finished)
-        query = query.where(submissions.c.state == "judged", submissions.c.finished >= moment)
+        query = query.where(submissions.c.state == "judged", submissions.c.finished >= moment, _PUBLIC)
         with reading(self._engine) as connection:
             return {row.number: row.finished for row in connection.execute(query)}
 
@@ -163,7 +164,7 @@ class Submissions:
         return {state: found.get(state, 0) for state in ("waiting", "judging", "judged", "failed")}
 
     def _check_room(self, connection: Connection, account: Account, waiting: bool = True) -> None:
-        own = select(func.count()).where(submissions.c.account == account.number)
+        own = select(func.count()).where(submissions.c.account == account.number, _PUBLIC)
         recent = connection.execute(own.where(submissions.c.created > time.time() - 3600)).scalar_one()
         if recent >= self.allowance.per_hour:
             raise TooMany(f"{account.name} has handed in {recent} candidates within an hour, which is the limit")
@@ -182,11 +183,20 @@ def judged_from_now_on(connection: Connection, setting: str) -> None:
 
     Where its account had the same kernel judged under it before, it stays what it was.
     """
-    rows = connection.execute(select(submissions.c.number, submissions.c.source).where(submissions.c.state.in_(OPEN)))
-    for row in rows.all():
+    columns = [submissions.c[name] for name in ("number", "private", "problem", "backend", "source")]
+    for row in connection.execute(select(*columns).where(submissions.c.state.in_(OPEN))).all():
+        if row.private:
+            now = text_digest(row.problem, row.backend, row.source, setting)
+        else:
+            now = _kernel_digest(row.source, setting)
         known = update(submissions).where(submissions.c.number == row.number)
         with suppress(IntegrityError), connection.begin_nested():
-            connection.execute(known.values(digest=_kernel_digest(row.source, setting)))
+            connection.execute(known.values(digest=now))
+
+
+def text_digest(problem: str, backend: str, source: str, setting: str) -> str:
+    """What equal candidates of batches share: by their very text, so that what is said of its lines fits it."""
+    return hashlib.sha256("\0".join((problem, backend, setting, source)).encode()).hexdigest()
 
 
 def _kernel_digest(source: str, setting: str) -> str:
@@ -196,7 +206,7 @@ def _kernel_digest(source: str, setting: str) -> str:
 def _same_text(problem: str, backend: str, source: str) -> Select[Any]:
     """Whether this very text was ever handed in, under whatever setting: the digest that tells takes a while."""
     same = {"problem": problem, "backend": backend, "text_digest": digest(source), "source": source}
-    return select(submissions.c.number).filter_by(**same).limit(1)
+    return select(submissions.c.number).filter_by(**same).where(_PUBLIC).limit(1)
 
 
 def _same_kernel(values: dict[str, Any]) -> Select[Any]:
@@ -207,11 +217,12 @@ def _same_kernel(values: dict[str, Any]) -> Select[Any]:
     column = submissions.c
     same = [column[name] == values[name] for name in ("problem", "digest", "backend")]
     known = or_(column.account == values["account"], column.state != "failed")
-    return select(column.number, column.state).where(*same, known).order_by(column.number).limit(1)
+    return select(column.number, column.state).where(*same, known, _PUBLIC).order_by(column.number).limit(1)
 
 
 def _everything() -> Select[Any]:
-    return select(submissions, accounts.c.name).join(accounts, accounts.c.number == submissions.c.account)
+    found = select(submissions, accounts.c.name).join(accounts, accounts.c.number == submissions.c.account)
+    return found.where(_PUBLIC)
 
 
 def _submission(row: Row[Any]) -> Submission:

@@ -1,0 +1,111 @@
+"""What became of a batch: the answers that are final, computed from records and from what the batch asked for.
+
+An answer that was given once does not change: a verdict that comes after the deadline is none for that batch.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Engine, Row, Select, func, select
+
+from kernelgauge.schema import Evaluation
+from kernelgauge.serve.accounts import Account
+from kernelgauge.serve.claims import TOO_LATE
+from kernelgauge.serve.database import batch_items, batches, reading, submissions
+from kernelgauge.store import codec
+from kernelgauge.training.judgement import FeedbackLevel, Judgement, no_verdict, of_verdict, without_candidate
+from kernelgauge.training.request import EarlierTurn, JudgeRequest
+from kernelgauge.training.reward import Reward
+
+_RECORDS_AT_ONCE = 50  # of samples and logs, some hundred kilobytes each
+_STATE = (batch_items.c.position, batch_items.c.submission, submissions.c.state, submissions.c.finished)
+_WHOLE = (
+    *_STATE,
+    *(batch_items.c[name] for name in ("problem", "turn", "earned", "reason")),
+    *(submissions.c[name] for name in ("source", "record")),
+    submissions.c.reason.label("failure"),
+)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch of one account."""
+
+    number: int
+    size: int
+    reward: Reward
+    feedback: FeedbackLevel
+    deadline: float | None
+    """Seconds since 1970."""
+
+
+class BatchAnswers:
+    """The answers of one database."""
+
+    def __init__(self, engine: Engine):
+        self._engine = engine
+
+    def batch(self, account: Account, number: int) -> Batch | None:
+        """The batch of that number, if it is this account's."""
+        mine = select(batches).where(batches.c.number == number, batches.c.account == account.number)
+        size = select(func.count()).where(batch_items.c.batch == number)
+        with reading(self._engine) as connection:
+            row = connection.execute(mine).first()
+            if row is None:
+                return None
+            count = connection.execute(size).scalar_one()
+        return Batch(number, count, Reward.model_validate_json(row.reward), row.feedback, row.deadline)
+
+    def states(self, batch: Batch) -> dict[str, int]:
+        """How many of its candidates wait, are judged now, and have their answer."""
+        rows, now = self._rows(batch), time.time()
+        final = sum(_final(row, batch, now) for row in rows)
+        judging = sum(row.state == "judging" and not _final(row, batch, now) for row in rows)
+        return {"waiting": len(rows) - final - judging, "judging": judging, "answered": final}
+
+    def ready(self, batch: Batch, have: Collection[int] = ()) -> list[int]:
+        """Positions whose answers are final, without those in `have`."""
+        now = time.time()
+        rows = self._rows(batch)
+        return [row.position for row in rows if row.position not in have and _final(row, batch, now)]
+
+    def answers(self, batch: Batch, positions: Sequence[int]) -> Iterator[tuple[int, Judgement]]:
+        """The answers at these positions, all of which are `ready`. Raises StoreError: a record cannot be read."""
+        for start in range(0, len(positions), _RECORDS_AT_ONCE):
+            some = positions[start : start + _RECORDS_AT_ONCE]
+            query = _items(batch, _WHOLE).where(batch_items.c.position.in_(some))
+            with reading(self._engine) as connection:
+                rows = connection.execute(query).all()
+            yield from ((row.position, _answer(row, batch)) for row in rows)
+
+    def _rows(self, batch: Batch) -> Sequence[Row[Any]]:
+        with reading(self._engine) as connection:
+            return connection.execute(_items(batch, _STATE)).all()
+
+
+def _items(batch: Batch, columns: Sequence[Any]) -> Select[Any]:
+    joined = batch_items.join(submissions, batch_items.c.submission == submissions.c.number, isouter=True)
+    query = select(*columns).select_from(joined).where(batch_items.c.batch == batch.number)
+    return query.order_by(batch_items.c.position)
+
+
+def _final(row: Row[Any], batch: Batch, now: float) -> bool:
+    late = batch.deadline is not None and now > batch.deadline
+    return row.submission is None or row.state in ("judged", "failed") or late
+
+
+def _answer(row: Row[Any], batch: Batch) -> Judgement:
+    earned = tuple(EarlierTurn(reward=each) for each in json.loads(row.earned))
+    request = JudgeRequest(problem=row.problem, text=row.source or "", turn=row.turn, history=earned)
+    if row.submission is None:
+        return without_candidate(request, row.reason, batch.reward)
+    in_time = batch.deadline is None or (row.finished is not None and row.finished <= batch.deadline)
+    if row.state == "judged" and in_time:
+        record = codec.decode(row.record, Evaluation, f"submission {row.submission}")
+        return of_verdict(request, row.source, record, batch.reward, batch.feedback)
+    return no_verdict(request, batch.reward, row.failure if row.state == "failed" and in_time else TOO_LATE)

@@ -1,0 +1,310 @@
+"""Batches in both databases: taken whole, judged once, in their turn, in time; what a server says of its work."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from databases import empty, postgresql  # noqa: F401
+from factories import make_environment, make_evaluation
+
+pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
+
+from sqlalchemy import Engine, select, text, update
+from starlette.exceptions import HTTPException
+
+from kernelgauge.config import load_protocol
+from kernelgauge.errors import UsageError
+from kernelgauge.serve.accounts import Account, Accounts
+from kernelgauge.serve.batch_answers import Batch, BatchAnswers
+from kernelgauge.serve.batches import BatchAllowance, Batches, BatchItem, NewBatch, NoRoom
+from kernelgauge.serve.body import LimitedBody
+from kernelgauge.serve.claims import ATTEMPTS, SubmissionClaim, SubmissionClaims
+from kernelgauge.serve.database import VERSION, opened, reading, submissions, writing
+from kernelgauge.serve.judges import AtWork, JudgePresence
+from kernelgauge.serve.metrics import ServerMetrics
+from kernelgauge.serve.setting import ServerSetting, announce
+from kernelgauge.serve.submissions import Submissions
+from kernelgauge.training import load_reward
+from kernelgauge.training.judgement import Judgement
+from kernelgauge.training.request import request_of
+
+HERE = make_environment()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    """An empty database of either kind."""
+    if request.param == "sqlite":
+        made = opened(f"sqlite:///{tmp_path / 'serve.db'}")
+    else:
+        made = opened(request.getfixturevalue("postgresql"))
+        empty(made)
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
+def ann(engine: Engine) -> Account:
+    return an_account(engine)
+
+
+def an_account(engine: Engine, name: str = "ann") -> Account:
+    found = Accounts(engine).of(Accounts(engine).add(name, trainer=True))
+    assert found is not None and found.trainer
+    return found
+
+
+def batch(*sources: str | None, **changes: Any) -> NewBatch:
+    items = [BatchItem(request_of("1/19", "", 0), each, "" if each else "there is none") for each in sources]
+    values: dict[str, Any] = {"reward": load_reward("kevin"), "feedback": "G+E", "priority": 0, "deadline_s": None}
+    return NewBatch(items=items, **{**values, "key": None, "body_digest": "b", **changes})
+
+
+def handed_in(engine: Engine, account: Account, *sources: str | None, **changes: Any) -> Batch:
+    number, new = Batches(engine).hand_in(account, batch(*sources, **changes))
+    found = BatchAnswers(engine).batch(account, number)
+    assert new and found is not None and found.size == len(sources)
+    return found
+
+
+def answers(engine: Engine, of: Batch) -> dict[int, Judgement]:
+    found = BatchAnswers(engine)
+    return dict(found.answers(of, found.ready(of)))
+
+
+def claimed(engine: Engine, **options: Any) -> SubmissionClaim:
+    claim = SubmissionClaims(engine, **options).take()
+    assert claim is not None
+    return claim
+
+
+def judged(engine: Engine, speedup: float = 2.0, **changes: Any) -> None:
+    assert SubmissionClaims(engine).end(claimed(engine), make_evaluation("1/19", speedup, **changes))
+
+
+def rows(engine: Engine, *names: str) -> list[Any]:
+    with reading(engine) as connection:
+        return list(connection.execute(select(*(submissions.c[name] for name in names)).order_by("number")).all())
+
+
+def test_equal_candidates_are_judged_once_whoever_asks(engine: Engine, ann: Account) -> None:
+    first = handed_in(engine, ann, "x = 1\n", "x = 2\n", "x = 1\n", None)
+    second = handed_in(engine, an_account(engine, "bob"), "x = 1\n")
+    assert Submissions(engine).counts()["waiting"] == 2
+    judged(engine, 3.0), judged(engine, 2.0)
+    assert [each.reward for each in answers(engine, first).values()] == pytest.approx([3.3, 2.3, 3.3, 0.0])
+    assert [each.reward for each in answers(engine, second).values()] == pytest.approx([3.3])
+    third = handed_in(engine, ann, "x = 1\n", "x = 1  # its very text counts\n")
+    assert Submissions(engine).counts()["waiting"] == 1 and list(answers(engine, third)) == [0]
+
+
+def test_many_at_once_never_have_the_same_candidate_twice(engine: Engine) -> None:
+    people = [an_account(engine, f"account-{number}") for number in range(8)]
+    desk = Batches(engine)
+
+    def hand_in(who: Account) -> int:
+        return desk.hand_in(who, batch(*(f"x = {number}\n" for number in range(20))))[0]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(pool.map(hand_in, people)) == list(range(1, 9))
+    assert Submissions(engine).counts()["waiting"] == 20
+
+
+def test_a_batch_with_its_key_is_the_same_batch(engine: Engine, ann: Account) -> None:
+    desk = Batches(engine, BatchAllowance(waiting=2))
+    wanted = batch("x = 1\n", "x = 2\n", key="k")
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: desk.hand_in(ann, wanted), range(4)))
+    assert {number for number, _ in found} == {1} and sum(new for _, new in found) == 1
+    with pytest.raises(UsageError, match="a new batch needs a new key"):
+        desk.hand_in(ann, dataclasses.replace(wanted, body_digest="another"))
+    assert desk.hand_in(an_account(engine, "bob"), wanted) == (2, True), "keys are an account's own"
+
+
+def test_without_room_an_account_waits_and_nothing_of_its_batch_is_taken(engine: Engine, ann: Account) -> None:
+    desk = Batches(engine, BatchAllowance(waiting=3))
+    desk.hand_in(ann, batch("x = 1\n", "x = 2\n"))
+    with pytest.raises(NoRoom, match=r"2 candidates of ann wait .* the limit of 3.*Retry-After") as full:
+        desk.hand_in(ann, batch("x = 3\n", "x = 4\n"))
+    assert 1 <= full.value.retry_after <= 20 and Submissions(engine).counts()["waiting"] == 2
+    assert desk.hand_in(ann, batch("x = 2\n", "x = 3\n", None))[1], "what waits already needs no room"
+    assert desk.hand_in(an_account(engine, "bob"), batch("x = 5\n"))[1]
+    with pytest.raises(HTTPException, match="4 candidates is too large: send at most 3 at once"):
+        desk.hand_in(ann, batch(*(f"y = {number}\n" for number in range(4))))
+    judged(engine)
+    assert desk.hand_in(ann, batch("x = 4\n"))[1]
+
+
+def test_the_more_urgent_are_judged_first_and_boards_wait_their_turn(engine: Engine, ann: Account) -> None:
+    handed_in(engine, ann, "x = 1\n", priority=-1)
+    Submissions(engine).hand_in(ann, "1/19", "x = 2\n")
+    handed_in(engine, ann, "x = 3\n", priority=5)
+    handed_in(engine, ann, "x = 4\n")
+    handed_in(engine, ann, "x = 1\n", priority=7)  # and so is the same of others
+    assert [claimed(engine).source for _ in range(4)] == [f"x = {number}\n" for number in (1, 3, 2, 4)]
+
+
+def test_after_its_deadline_a_candidate_is_not_judged_and_has_no_verdict(engine: Engine, ann: Account) -> None:
+    urgent = handed_in(engine, ann, "x = 1\n", "x = 2\n", deadline_s=0.05)
+    handed_in(engine, ann, "x = 2\n", deadline_s=60)
+    patient = handed_in(engine, ann, "x = 3\n", deadline_s=0.05)
+    handed_in(engine, ann, "x = 3\n")
+    time.sleep(0.1)
+    assert claimed(engine).source == "x = 2\n" and claimed(engine).source == "x = 3\n"
+    assert SubmissionClaims(engine).take() is None
+    assert {each.state for each in rows(engine, "number", "state")} == {"failed", "judging"}
+    for found in (*answers(engine, urgent).values(), *answers(engine, patient).values()):
+        assert found.status == "no_verdict" and found.reward is None and "deadline passed" in found.reason
+
+
+def test_an_answer_does_not_change(engine: Engine, ann: Account) -> None:
+    """A verdict after the deadline is none for who had it; and none becomes one when others try again."""
+    late = handed_in(engine, ann, "x = 1\n", deadline_s=0.05)
+    claim = claimed(engine)
+    time.sleep(0.1)
+    before = answers(engine, late)
+    assert SubmissionClaims(engine).end(claim, make_evaluation("1/19", 2.0))
+    assert answers(engine, late) == before and before[0].status == "no_verdict"
+    assert answers(engine, handed_in(engine, ann, "x = 1\n"))[0].reward == pytest.approx(2.3)
+    failing = handed_in(engine, ann, "x = 2\n")
+    last = dataclasses.replace(claimed(engine), attempts=ATTEMPTS - 1)
+    assert SubmissionClaims(engine).put_off(last, "this machine failed: no memory")
+    told = answers(engine, failing)
+    assert (told[0].status, told[0].reason) == ("no_verdict", "this machine failed: no memory")
+    again = handed_in(engine, ann, "x = 2\n")
+    judged(engine)
+    assert answers(engine, failing) == told and answers(engine, again)[0].status == "verdict"
+
+
+def test_a_verdict_of_another_environment_is_none_of_this(engine: Engine, ann: Account) -> None:
+    here = AtWork("a judge", "cuda", 1, HERE.digest)
+    judge = JudgePresence(engine, here, lease=60)
+    judge.say()
+    first = handed_in(engine, ann, "x = 1\n")
+    judged(engine, 2.0)
+    assert answers(engine, handed_in(engine, ann, "x = 1\n"))
+    judge.end()
+    assert answers(engine, handed_in(engine, ann, "x = 1\n")), "nobody says otherwise"
+    newer = make_environment(torch="2.12.0")
+    JudgePresence(engine, dataclasses.replace(here, environment=newer.digest), lease=60).say()
+    anew = handed_in(engine, ann, "x = 1\n")
+    assert not answers(engine, anew) and Submissions(engine).counts()["waiting"] == 1
+    judged(engine, 4.0, environment=newer)
+    assert answers(engine, anew)[0].reward == pytest.approx(4.3)
+    assert answers(engine, first)[0].reward == pytest.approx(2.3)
+
+
+def test_under_another_setting_a_candidate_is_judged_anew(engine: Engine, ann: Account) -> None:
+    small = ServerSetting(device="cpu", sizes="small", protocol=load_protocol("quick"), jobs=1)
+    announce(engine, small)
+    handed_in(engine, ann, "x = 1\n")
+    announce(engine, small.model_copy(update={"sizes": "medium"}))
+    handed_in(engine, ann, "x = 1\n")  # it waits, and will be judged under the new one
+    assert Submissions(engine).counts()["waiting"] == 1
+    judged(engine)
+    announce(engine, small)
+    handed_in(engine, ann, "x = 1\n")
+    assert Submissions(engine).counts()["waiting"] == 1
+
+
+def test_what_is_trained_on_stands_on_no_board(engine: Engine, ann: Account) -> None:
+    handed_in(engine, ann, "x = 1\n", "x = 2\n")
+    judged(engine)
+    desk = Submissions(engine)
+    assert desk.recent() == [] and desk.get(1) is None and desk.judged_since(0) == {} and desk.several([1, 2]) == []
+    assert desk.hand_in(ann, "1/19", "x = 1\n") == (3, True), "for the board it is judged as if it were new"
+
+
+def test_a_batch_is_its_accounts_alone(engine: Engine, ann: Account) -> None:
+    number = handed_in(engine, ann, "x = 1\n").number
+    assert BatchAnswers(engine).batch(an_account(engine, "bob"), number) is None
+
+
+def test_a_restart_loses_nothing(engine: Engine, ann: Account) -> None:
+    of = handed_in(engine, ann, "x = 1\n", "x = 2\n", "x = 3\n", None, key="k")
+    judged(engine)
+    claimed(engine, lease=-1.0)  # and its judge dies
+    again = opened(engine.url.render_as_string(hide_password=False))
+    desk = BatchAnswers(again)
+    assert desk.batch(ann, of.number) == of and list(answers(again, of)) == [0, 3]
+    assert Batches(again).hand_in(ann, batch("x = 1\n", "x = 2\n", "x = 3\n", None, key="k")) == (of.number, False)
+    judged(again), judged(again)
+    assert len(answers(again, of)) == 4 and SubmissionClaims(again).take() is None
+    again.dispose()
+
+
+def test_tables_of_the_versions_before_are_brought_up_to_date(engine: Engine) -> None:
+    Submissions(engine).hand_in(an_account(engine), "1/19", "x = 1\n")
+    lost = ("private", "priority", "deadline", "environment", "device_seconds")
+    with engine.begin() as connection:
+        for change in (
+            "DROP TABLE batch_items",
+            "DROP TABLE batches",
+            "DROP TABLE judges",
+            "DROP INDEX submissions_by_priority",
+            *(f"ALTER TABLE submissions DROP COLUMN {name}" for name in lost),
+            "ALTER TABLE accounts DROP COLUMN trainer",
+            "UPDATE about SET version = 3",
+        ):
+            connection.execute(text(change))
+    address = engine.url.render_as_string(hide_password=False)
+    with ThreadPoolExecutor(4) as pool:  # a server and its judges begin at once
+        made = list(pool.map(lambda _: opened(address), range(4)))
+    with made[0].begin() as connection:
+        assert connection.execute(text("SELECT version FROM about")).scalars().all() == [VERSION]
+    handed_in(made[0], an_account(made[0], "bob"), "x = 1\n")
+    assert [tuple(each) for each in rows(made[0], "number", "private", "priority")] == [(1, 0, 0), (2, 1, 0)]
+    for each in made:
+        each.dispose()
+
+
+def test_metrics_are_those_of_what_happened(engine: Engine, ann: Account) -> None:
+    metrics = ServerMetrics(engine)
+    nothing = metrics.since(600)
+    assert nothing.candidates_per_hour == 0 and nothing.latency_p50_s is None and nothing.device_idle_share is None
+    judge = JudgePresence(engine, AtWork("a judge", "cuda", 2, HERE.digest), lease=60)
+    judge.say()
+    handed_in(engine, ann, *(f"x = {number}\n" for number in range(6)))
+    ago = time.time() - 300
+    with writing(engine) as connection:
+        connection.execute(text(f"UPDATE judges SET started = {ago}"))
+        connection.execute(text(f"UPDATE batches SET created = {ago}"))
+        connection.execute(update(submissions).values(created=ago))
+    for _ in range(4):
+        judged(engine, seconds={"build": 500.0, "check": 30.0, "time": 45.0})
+    claimed(engine)
+    found = metrics.since(600)
+    assert (found.waiting, found.judging, found.judges, found.devices, found.gpu) == (1, 1, 1, 2, True)
+    assert found.candidates_per_hour == pytest.approx(4 * 12, rel=0.1)
+    assert found.device_idle_share == pytest.approx(0.5, abs=0.05)
+    assert found.latency_p50_s == pytest.approx(300, abs=20) == found.latency_p95_s
+    assert found.oldest_waiting_s == pytest.approx(300, abs=20)
+
+
+def test_what_is_read_of_a_stream_may_come_late() -> None:
+    """The time for a body is not a time for its answer."""
+
+    async def listening(scope: Any, receive: Any, send: Any) -> None:
+        heard = [await receive() for _ in range(2)]
+        assert [each["type"] for each in heard] == ["http.request", "http.disconnect"]
+        await send({"type": "told"})
+
+    async def receive() -> dict[str, Any]:
+        message: dict[str, Any] = waiting.pop(0)
+        await asyncio.sleep(message.pop("after"))
+        return message
+
+    async def send(message: Any) -> None:
+        told.append(message)
+
+    waiting: list[Any] = [{"type": "http.request", "after": 0}, {"type": "http.disconnect", "after": 0.3}]
+    told: list[Any] = []
+    asyncio.run(LimitedBody(listening, 100, seconds=0.1)({"type": "http", "path": "/", "headers": []}, receive, send))
+    assert told == [{"type": "told"}]
