@@ -337,7 +337,7 @@ def test_admission_ends_once_nothing_is_left_to_refuse(session: Session, monkeyp
         assert screening.trivial_answers() == thorough.trivial_answers() == answers
         assert screening.settled == (not answers) and not thorough.settled
         assert sorted(all_drawn[: len(protocol.inputs.variants)]) == sorted(protocol.inputs.variants)
-        assert drawn == (all_drawn if answers else ["own", "own"])
+        assert drawn == (all_drawn if answers else ["offgrid", "own", "own"])
 
 
 def test_a_wrong_candidate_is_left_once_its_problem_is_known_to_say_something(

@@ -39,6 +39,8 @@ class Timer:
     """Whether `call` works: else the timer needs many calls on one set of inputs."""
     counts_launches: bool = True
     """Whether a single call's time holds the launches of its kernels."""
+    reuses_outputs: bool = False
+    """Whether what `call` returns lies where the call before left it, whoever computed it."""
 
     def call(self, forward: Forward) -> Any:
         """Run `forward` once, timed, and return its result; `elapsed_ns` tells the time afterwards."""
@@ -101,6 +103,7 @@ class CudaGraph(CudaEvent):
     """
 
     counts_launches = False
+    reuses_outputs = True
 
     def __init__(self) -> None:
         self._graph: torch.cuda.CUDAGraph | None = None

@@ -16,7 +16,6 @@ from kernelgauge.checks.numerics import Distance, all_finite, distances
 from kernelgauge.config import PUBLIC_SEED, Protocol
 from kernelgauge.errors import MachineError, ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation.failures import Failure, WorkerKilled
-from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.sides.clearing import Clearing
 from kernelgauge.evaluation.sides.honest_errors import HonestErrors
 from kernelgauge.evaluation.sides.model_worker import Source
@@ -87,7 +86,7 @@ class Reference:
     ):
         self._zygote = zygote
         self.plan = plan
-        self._frugal = frugal
+        self.frugal = frugal
         self._prefork_pool = prefork_pool or PreforkPool(zygote)
         self.problem = problem
         self.protocol = protocol
@@ -113,12 +112,6 @@ class Reference:
         self._oracle = OracleProcess(zygote, problem, device, self._prefork_pool, self._make_room, plan)
         self.side = self._new_side()
 
-    def serves(self, job: Job) -> bool:
-        """Whether a further evaluation can go on with this one, under secrets that nobody has been told."""
-        secret = job.protocol.inputs.seeds == job.protocol.parameters.seed == "secret"
-        asked = (job.problem, job.protocol, job.device, job.plan, job.alone)
-        return secret and asked == (self.problem, self.protocol, self.device, self.plan, self._frugal)
-
     def _begin(self) -> None:
         """What begins anew with each pair of processes: what had no room in one may have it in the next."""
         self.notes = list(self._lasting_notes)
@@ -140,7 +133,7 @@ class Reference:
             beside: what else can be done as soon as the constructor's arguments are known, in a thread of its own.
         """
         self.side.start()
-        self.init = self._oracle.start(self.math, self._frugal)
+        self.init = self._oracle.start(self.math, self.frugal)
         self._all_at_once(self._open_oracle, self._learn_outputs, beside)
 
     def renew(self, beside: Callable[[Reference], None] | None = None) -> None:

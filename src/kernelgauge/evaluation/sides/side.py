@@ -12,6 +12,7 @@ from kernelgauge.evaluation.sides.model_worker import ModelWorker
 from kernelgauge.sandbox.spot_check import OutputSample, lie_in, sample_outputs
 from kernelgauge.sandbox.worker_errors import WORKER_FAILURES
 from kernelgauge.schema import Outcome
+from kernelgauge.timing.timers import timer_named
 from kernelgauge.wire.candidate_commands import (
     Copy,
     Forward,
@@ -160,6 +161,8 @@ class Side(ModelWorker):
             self._check_sample(seen, claim)
             if aliases:
                 claim = claim.model_copy(update={"aliases_input": True})
+        if timer_named(timer).reuses_outputs:
+            claim = claim.model_copy(update={"reuses_output": False})
         return Call(computed - start, drained - computed, done - copying, claim, self._staged_ns)
 
     def _took(self, seconds: float) -> None:
