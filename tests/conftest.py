@@ -14,6 +14,8 @@ from factories import REFERENCE, quick_protocol
 from kernelgauge.hardware.environment import gpu
 from kernelgauge.session.session import Session
 
+pytest_plugins = ["rings"]
+
 TURN_SECONDS = 3600
 """Of a test in a file that may have to wait for the GPU: waiting counts towards its time."""
 

@@ -85,6 +85,7 @@ def test_the_makefile_has_the_commands_of_the_readme() -> None:
     assert set(re.findall(r"^make ([\w-]+)", (ROOT / "README.md").read_text(), flags=re.MULTILINE)) <= targets
 
 
+@pytest.mark.proof("examples", "backends")
 def test_the_example_in_cpp_passes(session: Session) -> None:
     source = (ROOT / "examples" / "mse_cpp.py").read_text()
     record = session.evaluate("1/94", source, sizes="small", timed=False)

@@ -164,6 +164,7 @@ def _in_one_chain(reference: Reference) -> torch.Tensor:
     return torch.tensor(np.add.accumulate(squares, dtype=np.float32)[-1] / np.float32(squares.size))
 
 
+@pytest.mark.processes
 def test_the_oracle_is_asked_only_where_the_usual_bound_refuses(session: Session) -> None:
     with Reference(session._zygote, problem("mean_loss"), load_protocol("strict"), "cpu") as reference:
         facts = prepare(reference, "own")
@@ -185,6 +186,7 @@ def test_the_oracle_is_asked_only_where_the_usual_bound_refuses(session: Session
         assert honest.asked <= asked + 12
 
 
+@pytest.mark.processes
 def test_where_memory_does_not_suffice_the_usual_bound_stands(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,6 +203,7 @@ def test_where_memory_does_not_suffice_the_usual_bound_stands(
         assert sum("no room" in note for note in reference.notes) == 1
 
 
+@pytest.mark.processes
 def test_reasons_say_what_is_known(session: Session) -> None:
     with Reference(session._zygote, problem(), load_protocol("strict"), "cpu") as reference:
         facts = prepare(reference, "own")
@@ -217,6 +220,7 @@ def test_reasons_say_what_is_known(session: Session) -> None:
         assert "TF32" not in reason([facts.answer[0] * (1 + 2.5e-4)]), "of that size, but no rounding"
 
 
+@pytest.mark.proof
 def test_cancellation_is_called_so(session: Session) -> None:
     wrong = """import torch
 class ModelNew(torch.nn.Module):
@@ -233,6 +237,7 @@ def test_records_without_the_field_still_load() -> None:
     assert Trial.model_validate(old) == trial
 
 
+@pytest.mark.processes
 def test_narrow_modes_keep_their_own_bound(session: Session) -> None:
     protocol = load_protocol("strict").under(math="tf32")
     made = Problem(key="narrow", name="narrow", source=problem("mean_loss").source)

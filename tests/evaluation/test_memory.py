@@ -55,6 +55,7 @@ def small() -> Iterator[Session]:
         yield session
 
 
+@pytest.mark.processes
 def test_a_call_is_measured_from_what_the_problem_says_of_itself(small: Session) -> None:
     problem = Problem(key="own", name="own", source=OWN)
     call = small.bounds.call(problem, "ieee", small.environment)
@@ -86,6 +87,7 @@ def test_what_is_held_back_leaves_the_cap_free(free: int, cap: int, held: int) -
     assert surplus(free * GB, cap * GB) == held * GB
 
 
+@pytest.mark.processes
 def test_recorded_facts_agree_with_what_the_examiner_finds(small: Session) -> None:
     """The largest inputs of the suite, by shapes recorded elsewhere."""
     known = facts(1, 45)
@@ -95,6 +97,7 @@ def test_recorded_facts_agree_with_what_the_examiner_finds(small: Session) -> No
     assert call.outputs == sum(4 * math.prod(each["shape"]) for each in known.output)
 
 
+@pytest.mark.processes
 def test_what_cannot_fit_is_refused_with_figures_and_a_size_that_fits(small: Session) -> None:
     protocol = load_protocol("strict")
     with pytest.raises(ReferenceTooLarge) as refused:
@@ -120,6 +123,7 @@ def test_what_cannot_fit_is_refused_with_figures_and_a_size_that_fits(small: Ses
     small.memory.check(load_problem("1/23"), protocol, "cpu", small.environment)
 
 
+@pytest.mark.processes
 def test_the_published_rules_need_less_than_a_float64_oracle(small: Session) -> None:
     problem = load_problem("2/5")
     small.memory.check(problem, load_protocol("v0.1"), "cuda", small.environment)
@@ -127,6 +131,7 @@ def test_the_published_rules_need_less_than_a_float64_oracle(small: Session) -> 
         small.memory.check(problem, load_protocol("strict"), "cuda", small.environment)
 
 
+@pytest.mark.processes
 def test_what_was_found_out_by_trying_is_remembered(small: Session) -> None:
     problem = Problem(key="own", name="own", source=OWN + "# found out by trying\n")
     asked = (problem, load_protocol("strict"), "cuda:1", small.environment)
@@ -141,6 +146,7 @@ def test_what_was_found_out_by_trying_is_remembered(small: Session) -> None:
     small.memory.check(problem, load_protocol("v0.1"), "cuda", small.environment)
 
 
+@pytest.mark.processes
 def test_whether_a_copy_has_room_is_tried_once(small: Session) -> None:
     tried: list[bool] = []
 
@@ -154,6 +160,7 @@ def test_whether_a_copy_has_room_is_tried_once(small: Session) -> None:
     assert len(tried) == 1
 
 
+@pytest.mark.proof
 def test_a_run_leaves_out_what_does_not_fit_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a card of 24 GB: the run ends well, and the report counts and lists the problem."""
     monkeypatch.setattr(environment, "missing_device", lambda _: None)  # nothing of these problems comes to one
