@@ -79,7 +79,7 @@ nightly: $(DEV_READY)
 	$(BIN)/python -m pytest --ring nightly --record-proofs -m nightly
 
 gpu-test: $(DEV_READY)
-	$(BIN)/python -m pytest -m gpu
+	$(BIN)/python -m pytest --ring nightly -m gpu
 
 # Wheel and sdist in dist/, and the wheel at work in an empty environment: two minutes.
 dist:
