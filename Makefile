@@ -13,7 +13,7 @@ BOARD ?= site/leaderboard
 # Where the site of docs/ is built.
 SITE ?= site/docs
 
-.PHONY: setup demo board docs docs-links schemas dist test check nightly gpu-test clean
+.PHONY: setup demo board docs docs-links schemas dist test-fast test check nightly gpu-test clean
 
 setup: $(READY)
 
@@ -59,7 +59,11 @@ schemas: $(DEV_READY)
 docs-links: $(DOCS_READY)
 	$(BIN)/python -m sphinx -b linkcheck -q docs $(SITE)-links
 
-# Files side by side, each in one process: a fixture of minutes is made once.
+# The three rings (docs/contributing.md). Under a minute: what starts neither a process nor a compiler.
+test-fast: $(DEV_READY)
+	$(BIN)/python -m pytest --ring fast -n auto --maxprocesses 4
+
+# What CI runs. Files side by side, each in one process: a fixture of minutes is made once.
 test: $(DEV_READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --durations 30
 
@@ -69,12 +73,13 @@ check: $(DEV_READY)
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file tests/mypy.ini
 
-# What `make test` leaves out because it takes minutes: the heaviest problems.
+# Everything. What it proves is written to tests/proven.json, to be committed; what takes minutes runs alone.
 nightly: $(DEV_READY)
-	$(BIN)/python -m pytest -m nightly
+	$(BIN)/python -m pytest --ring nightly --record-proofs -m 'not nightly' -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest --ring nightly --record-proofs -m nightly
 
 gpu-test: $(DEV_READY)
-	$(BIN)/python -m pytest -m gpu
+	$(BIN)/python -m pytest --ring nightly -m gpu
 
 # Wheel and sdist in dist/, and the wheel at work in an empty environment: two minutes.
 dist:

@@ -7,12 +7,17 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from factories import REFERENCE, quick_protocol
 
 from kernelgauge.hardware.environment import gpu
-from kernelgauge.session.session import Session
+
+if TYPE_CHECKING:
+    from kernelgauge.session.session import Session
+
+pytest_plugins = ["rings"]
 
 TURN_SECONDS = 3600
 """Of a test in a file that may have to wait for the GPU: waiting counts towards its time."""
@@ -67,6 +72,8 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def session(cache_folder: Path) -> Iterator[Session]:
     """In that cache, whichever a file has set for itself when its first test asks for this."""
+    from kernelgauge.session.session import Session  # here: the process that only hands out tests needs no PyTorch
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KERNELGAUGE_CACHE", str(cache_folder))
         made = Session(device="cpu")

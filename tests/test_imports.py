@@ -123,12 +123,14 @@ def test_nothing_shadows_the_standard_library() -> None:
     assert not names & sys.stdlib_module_names
 
 
+@pytest.mark.processes
 def test_import_is_light_and_brings_no_torch() -> None:
     code = "import sys, kernelgauge; print([m for m in ('torch', 'numpy', 'pydantic', 'typer') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.processes
 def test_help_brings_no_torch() -> None:
     code = "import sys; from kernelgauge.cli.main import app; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

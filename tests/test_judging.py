@@ -77,6 +77,7 @@ def test_what_does_not_apply_is_refused(options: dict[str, object], word: str) -
         Judging(device="cpu", sizes="small", **options).chosen_protocol()  # type: ignore[arg-type]
 
 
+@pytest.mark.processes
 def test_python_takes_the_defaults_of_the_command_line(session: Session) -> None:
     for name in ("sizes", "device", "math", "timer", "kernel_policy"):
         assert inspect.signature(kernelgauge.evaluate).parameters[name].default is None
@@ -84,6 +85,7 @@ def test_python_takes_the_defaults_of_the_command_line(session: Session) -> None
     assert (record.device, record.sizes, record.outcome) == ("cpu", "medium", "passed")
 
 
+@pytest.mark.processes
 def test_sizes_of_a_loaded_problem_are_its_own(session: Session) -> None:
     own = Problem(key="own", name="own", source=REFERENCE)
     assert session.evaluate(own, RELU, timed=False).passed
@@ -91,6 +93,7 @@ def test_sizes_of_a_loaded_problem_are_its_own(session: Session) -> None:
         session.evaluate(load_problem("1/19", sizes="small"), RELU, sizes="medium")
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(gpu() is not None, reason="there is a GPU")
 def test_a_device_that_is_not_there_is_refused(session: Session) -> None:
     assert device_of(None) == running_device(None) == "cpu"

@@ -23,6 +23,8 @@ from kernelgauge.hardware.environment import gpu
 from kernelgauge.schema import Candidate, Evaluation, Outcome, Problem
 from kernelgauge.session.session import Session
 
+pytestmark = pytest.mark.processes
+
 PAIRS = [
     pytest.param(name, device, id=f"{name}-{device}", marks=[pytest.mark.gpu] if device == "cuda" else [])
     for name in names()
@@ -332,6 +334,7 @@ def test_file_that_is_not_python_is_load_failed(session: Session) -> None:
         assert "SyntaxError" in record.reason
 
 
+@pytest.mark.proof
 @needs_nvcc
 def test_cuda_example_compiles_without_a_gpu(session: Session) -> None:
     candidate = Candidate(problem="example", source=backend_named("cuda").example()[1], backend="cuda")
@@ -379,6 +382,7 @@ def compile_ahead():
 """
 
 
+@pytest.mark.proof
 @needs_compiler
 def test_what_is_compiled_ahead_is_found_by_every_worker(session: Session) -> None:
     record = judged(session, AHEAD)
@@ -421,6 +425,7 @@ def compile_ahead():
 """
 
 
+@pytest.mark.proof
 def test_a_build_has_shared_memory_that_nobody_else_sees(session: Session) -> None:
     record = judged(session, SHARED)
     if "mount" not in record.isolation:

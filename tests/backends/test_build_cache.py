@@ -28,6 +28,8 @@ from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import Candidate
 from kernelgauge.session.session import Session
 
+pytestmark = pytest.mark.processes
+
 # What another process does to the same cache: a build that writes a file, then takes its time.
 OTHER = """
 import sys, time

@@ -20,6 +20,8 @@ from kernelgauge.schema import Candidate, Outcome, Problem
 from kernelgauge.session.session import Session
 from kernelgauge.store.run import Run
 
+pytestmark = pytest.mark.processes
+
 CANDIDATES = Path(__file__).parents[2] / "benchmarks" / "cuda_candidates"
 
 needs_nvcc = pytest.mark.skipif(

@@ -238,6 +238,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.processes
 @needs_nvcc
 def test_thunderkittens_finds_its_headers_and_flags(session: Session, checkout: Path) -> None:
     candidate = Candidate(problem="-", source=TINY, backend="thunderkittens")
@@ -251,6 +252,7 @@ def test_thunderkittens_finds_its_headers_and_flags(session: Session, checkout: 
     assert caught.value.outcome is Outcome.BUILD_FAILED
 
 
+@pytest.mark.processes
 @needs_nvcc
 def test_thunderkittens_headers_are_a_part_of_a_builds_name(
     checkout: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
@@ -278,6 +280,7 @@ def test_the_example_with_thunderkittens_compiles(session: Session) -> None:
     assert session.supervisor.build(candidate, "cuda").folder is not None
 
 
+@pytest.mark.processes
 @needs_nvcc
 def test_cute_in_cplusplus_finds_the_headers_of_cutlass(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -31,6 +31,8 @@ from kernelgauge.kernels import nvrtc, toolkit
 from kernelgauge.schema import Candidate, Outcome
 from kernelgauge.session.session import Session
 
+pytestmark = pytest.mark.processes
+
 needs_compiler = pytest.mark.skipif(
     backend_named("cpp").cannot_build() is not None, reason=backend_named("cpp").cannot_build() or ""
 )
@@ -201,6 +203,7 @@ def test_flags_and_options_that_change_what_is_included_are_refused(slim: Path, 
             slimmed(call | unusual, slim, tmp_path)
 
 
+@pytest.mark.proof
 @needs_compiler
 def test_candidate_is_built_slim_and_does_the_same(session: Session) -> None:
     """Its own assertions run in the build: operators, factories, vectors through pybind11."""
@@ -213,6 +216,7 @@ def test_what_needs_full_headers_is_built_with_them(session: Session) -> None:
     assert routes_of(session, "torch::nn::functional::relu(x)") == ["full"]
 
 
+@pytest.mark.proof
 @needs_compiler
 def test_error_is_that_of_the_full_build(session: Session) -> None:
     broken = Candidate(problem="-", source=CANDIDATE.replace("HERE", "torch::no_such(x)"), backend="cpp")

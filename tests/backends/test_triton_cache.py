@@ -17,6 +17,8 @@ from kernelgauge.generation.inductor import Inductor
 from kernelgauge.schema import Candidate, Problem
 from kernelgauge.session.session import Session
 
+pytestmark = pytest.mark.processes
+
 COMPILE = """
 import triton
 import triton.language as tl

@@ -73,6 +73,7 @@ def test_a_step_inside_another_is_counted_there_only() -> None:
     assert account.seconds["outer"] < account.seconds["inner"]
 
 
+@pytest.mark.proof
 def test_the_account_of_an_evaluation_adds_up_and_leaves_no_stopwatch(session: Session, quick: str) -> None:
     problem = load_problem("1/36", "small")
     before = Side.stage, measure.verify, Rules.read
@@ -108,6 +109,7 @@ def test_a_page_tells_the_share_with_and_without_the_build() -> None:
     assert "1/88 (wrong_value)" in shown
 
 
+@pytest.mark.processes
 def test_a_problem_that_cannot_be_measured_is_left_out(
     session: Session, quick: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,6 +152,7 @@ def rows_of(out: Path) -> dict[str, dict[str, float]]:
     return json.loads(file.read_text())["rows"] if file.exists() else {}
 
 
+@pytest.mark.proof
 @pytest.mark.skipif(backend_named("cpp").missing("cpu") is not None, reason="no C++ compiler")
 def test_candidates_are_built_once_and_an_interrupted_command_goes_on(
     session: Session, answers: Path, quick: str, tmp_path: Path

@@ -195,6 +195,7 @@ def test_what_two_draws_have_in_common() -> None:
     assert unchanged(torch.ones(0, 3), torch.ones(0, 3)) and not unchanged(torch.rand(9), torch.rand(9))
 
 
+@pytest.mark.proof
 def test_the_record_names_what_never_varies(session: Session) -> None:
     def judged(made: Problem, protocol: str = "strict") -> Evaluation:
         source = made.source.replace("class Model(", "class ModelNew(").replace("super(Model,", "super(ModelNew,")
@@ -286,6 +287,7 @@ def get_init_inputs():
 """
 
 
+@pytest.mark.proof
 def test_luck_does_not_let_an_answer_without_the_work_count(session: Session) -> None:
     """Half of all weights shut the gate, and then zeros are right; admission may have drawn the other half."""
     zeros = GATED.replace("class Model(", "class ModelNew(").replace("torch.relu(self.gate) *", "0 *")
@@ -299,6 +301,7 @@ def test_luck_does_not_let_an_answer_without_the_work_count(session: Session) ->
     )
 
 
+@pytest.mark.processes
 def test_what_low_precision_passes_under_large_inputs_alone_is_no_luck(session: Session) -> None:
     protocol = load_protocol("strict")
     with Reference(session._zygote, problem(), protocol, "cpu") as reference:
@@ -324,6 +327,7 @@ def _seen(trying: ScreeningTrials, monkeypatch: pytest.MonkeyPatch) -> list[str]
     return drawn
 
 
+@pytest.mark.proof
 def test_admission_ends_once_nothing_is_left_to_refuse(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     protocol = load_protocol("strict")
     zero = Problem(key="zero", name="zero", source=problem().source.replace("return torch.relu(", "return 0 * ("))
@@ -340,6 +344,7 @@ def test_admission_ends_once_nothing_is_left_to_refuse(session: Session, monkeyp
         assert drawn == (all_drawn if answers else ["offgrid", "own", "own"])
 
 
+@pytest.mark.processes
 def test_a_wrong_candidate_is_left_once_its_problem_is_known_to_say_something(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -355,6 +360,7 @@ def test_a_wrong_candidate_is_left_once_its_problem_is_known_to_say_something(
     assert seen == list(variants[: second + 1]), "with a second draw of its own inputs all is refused"
 
 
+@pytest.mark.processes
 def test_own_inputs_stand_in_where_the_reference_cannot_do_with_large_ones(session: Session) -> None:
     cases = {"torch.exp(x)": True, "torch.sin(3e3 * x)": True, "torch.sin(1e6 * x)": True, "torch.sin(x)": False}
     for forward, stands_in in cases.items():
@@ -365,6 +371,7 @@ def test_own_inputs_stand_in_where_the_reference_cannot_do_with_large_ones(sessi
         assert (record.trials[-1].variant == "own") == stands_in, forward
 
 
+@pytest.mark.proof
 def test_what_is_right_on_all_timed_inputs_without_reading_them_does_not_count(session: Session) -> None:
     """It could look whether its inputs are the timed ones, and work only where they are not."""
     source = problem().source.replace("return torch.relu(", "return (x < 0) * torch.relu(")
@@ -399,6 +406,7 @@ def test_a_probe_that_needs_two_trials_does_not_survive_one() -> None:
     assert _survivors([torch.rand(8)], [torch.rand(4)], 1e-6) == set()
 
 
+@pytest.mark.processes
 def test_an_always_zero_problem_does_not_count(session: Session) -> None:
     source = problem().source.replace("return torch.relu(", "return 0 * torch.relu(")
     weak = Problem(key="zero", name="zero", source=source)
@@ -412,6 +420,7 @@ def test_an_always_zero_problem_does_not_count(session: Session) -> None:
     assert failed.trivial_answers == record.trivial_answers
 
 
+@pytest.mark.processes
 def test_relu_is_repaired_by_strict_and_weak_under_the_published_protocol(session: Session) -> None:
     relu = load_problem("1/19", sizes="small")
     identity = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x.clone()\n"
@@ -450,6 +459,7 @@ def test_randomised_parameters_are_equal_on_both_sides_and_nowhere_constant() ->
     assert torch.nn.init.ones_(torch.empty(3)).eq(1).all()
 
 
+@pytest.mark.processes
 def test_a_wrong_answer_is_not_given_other_draws(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where zeros pass the first trial, the failure of another answer in it is final all the same."""
     from kernelgauge.evaluation import checking
@@ -477,6 +487,7 @@ def test_a_wrong_answer_is_not_given_other_draws(session: Session, monkeypatch: 
 # What the trusted side draws and answers
 
 
+@pytest.mark.processes
 def test_the_first_own_inputs_are_those_drawn_when_it_was_opened(session: Session) -> None:
     with Reference(session._zygote, problem(), load_protocol("strict"), "cpu") as reference:
         drawn = reference.master.bytes.clone()
@@ -486,6 +497,7 @@ def test_the_first_own_inputs_are_those_drawn_when_it_was_opened(session: Sessio
         assert not torch.equal(reference.master.bytes, drawn)
 
 
+@pytest.mark.processes
 def test_inputs_that_were_drawn_for_something_else_are_not_taken_for_the_first(session: Session) -> None:
     with Reference(session._zygote, problem(), load_protocol("strict"), "cpu") as reference:
         drawn = reference.master.bytes.clone()
@@ -495,6 +507,7 @@ def test_inputs_that_were_drawn_for_something_else_are_not_taken_for_the_first(s
         assert all(own.rms < 1e-3 for own in distances(facts.answer, facts.truth))
 
 
+@pytest.mark.processes
 def test_the_oracle_can_be_asked_on_after_something_beside_it_failed(session: Session) -> None:
     def fails() -> None:
         raise MachineError("beside")
@@ -506,6 +519,7 @@ def test_the_oracle_can_be_asked_on_after_something_beside_it_failed(session: Se
         assert all(own.rms < 1e-3 for own in distances(facts.answer, facts.truth))
 
 
+@pytest.mark.processes
 def test_both_precisions_side_by_side_answer_the_same_inputs(session: Session) -> None:
     with Reference(session._zygote, problem(), load_protocol("strict"), "cpu") as reference:
         reference._room_for_both = True  # as on a GPU
@@ -514,6 +528,7 @@ def test_both_precisions_side_by_side_answer_the_same_inputs(session: Session) -
             assert facts.variant == variant and 0 < max(own.rms for own in facts.eager) < 1e-5
 
 
+@pytest.mark.processes
 def test_what_has_no_room_beside_the_other_is_answered_after_it(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ TYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 PAIRS = list(itertools.product(TYPES, TYPES))
 
 
+@pytest.mark.processes  # NVRTC, a compiler in this process
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100"])
 def test_it_compiles_for_every_pair_of_types(architecture: str) -> None:
     pytest.importorskip("nvidia.cu13", reason="needs the extra cuda")

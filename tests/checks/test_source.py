@@ -117,6 +117,7 @@ def test_what_cannot_be_read_is_a_lead_of_its_own() -> None:
     assert not of("dynamic_code", read("class A:\n    def f(self): return getattr(self, self.name)\nmodel.eval()"))
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     "text",
     [
@@ -398,6 +399,7 @@ void use(float* x) { softmax_warp_forward<<<1, 1>>>(x, 1); }
 """
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(shutil.which("nvcc") is None and not Path("/usr/local/cuda/bin/nvcc").exists(), reason="no nvcc")
 def test_a_kernel_is_the_candidates_own_if_its_build_has_that_very_function(tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text(CUDA)
@@ -416,6 +418,7 @@ def test_triton_kernels_may_be_called_as_those_of_libraries_are() -> None:
     assert list(found.values()) == ["own", "own", "library", "library"]
 
 
+@pytest.mark.processes
 def test_what_no_tool_can_read_is_not_held_against_it(monkeypatch: pytest.MonkeyPatch) -> None:
     names, made = ["void (anonymous namespace)::k<float>(float*)"], [b"\0_ZN12_GLOBAL__N_11kIfEEvPT_\0"]
     assert origins(names, made, [], True) == {names[0]: "own"}
@@ -471,6 +474,7 @@ extern "C" const char* sought() { return "dnnl_sgemm"; }
 """
 
 
+@pytest.mark.processes
 def test_a_library_names_what_it_takes_from_others(tmp_path: Path) -> None:
     (tmp_path / "own.cpp").write_text(IMPORTS)
     library = tmp_path / "own.so"

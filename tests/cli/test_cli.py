@@ -1,4 +1,5 @@
-"""The real command in a process of its own: a wrong use is one sentence and an exit code, and the right uses work.
+"""The real command: a wrong use is one sentence and an exit code, and the right uses work. In a process of its own
+where that is what a user would see otherwise: standard input, a right that is missing, a reader who leaves.
 
 Wrong uses are rows of a table. All commands run inside one folder of files, so that a row reads as a user types it.
 """
@@ -12,19 +13,20 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import cast
 
 import pytest
+from commands import command_here
 from factories import make_answer, make_header, quick_protocol
 
 from kernelgauge import __version__
-from kernelgauge.cli.main import main
 from kernelgauge.cli.options import command_line
 from kernelgauge.hardware.environment import gpu
 from kernelgauge.problems import catalogue
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import FORMAT
 from kernelgauge.store import Run
+
+pytestmark = pytest.mark.processes
 
 REFERENCE = """import torch
 
@@ -122,12 +124,14 @@ def command(arguments: str) -> list[str]:
     return [sys.executable, "-m", "kernelgauge", *shlex.split(arguments)]
 
 
-def kernelgauge(
-    files: Path, arguments: str, wrap: tuple[str, ...] = (), stdin: bytes = b"", **variables: str
+def kernelgauge(files: Path, arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return command_here(*shlex.split(arguments), folder=files, **variables)
+
+
+def process(
+    files: Path, arguments: str, wrap: tuple[str, ...] = (), stdin: bytes = b""
 ) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*wrap, *command(arguments)], cwd=files, capture_output=True, input=stdin, env={**os.environ, **variables}
-    )
+    done = subprocess.run([*wrap, *command(arguments)], cwd=files, capture_output=True, input=stdin)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -235,17 +239,11 @@ WRONG_USE = [
 
 
 @pytest.mark.parametrize(("arguments", "word"), WRONG_USE)
-def test_wrong_use_is_one_sentence(
-    files: Path, arguments: str, word: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """In this process: in one of its own it takes seconds, and shows the same."""
+def test_wrong_use_is_one_sentence(files: Path, arguments: str, word: str, capfd: pytest.CaptureFixture[str]) -> None:
     before = sorted(files.rglob("*"))
-    monkeypatch.chdir(files)
-    monkeypatch.setattr(sys, "argv", ["kernelgauge", *shlex.split(arguments)])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    said = capfd.readouterr()
-    assert_one_sentence(subprocess.CompletedProcess(arguments, cast(int, ended.value.code), *said), 2, word)
+    done = kernelgauge(files, arguments)
+    assert capfd.readouterr() == ("", ""), "neither does a process of the command print anything else"
+    assert_one_sentence(done, 2, word)
     assert sorted(files.rglob("*")) == before, "a refused command leaves nothing behind"
 
 
@@ -273,7 +271,7 @@ def test_debug_shows_the_traceback_before_the_sentence(files: Path, arguments: s
 
 
 def test_standard_input_must_be_text(files: Path) -> None:
-    done = kernelgauge(files, "eval 1/19 -", stdin=(files / "binary.py").read_bytes())
+    done = process(files, "eval 1/19 -", stdin=(files / "binary.py").read_bytes())
     assert_one_sentence(done, 2, "standard input is not UTF-8")
 
 
@@ -316,7 +314,7 @@ def test_an_unreadable_folder_is_one_sentence(files: Path, arguments: str, word:
     locked = files / "locked"
     locked.mkdir(mode=0)
     try:
-        done = kernelgauge(files, arguments, wrap)
+        done = process(files, arguments, wrap)
         assert_one_sentence(done, done.returncode, word)
         assert done.returncode in (2, 3)
     finally:
@@ -348,14 +346,14 @@ def test_eval_prints_one_object(files: Path, arguments: str, code: int, outcome:
 
 
 def test_a_candidate_comes_from_a_pipe(files: Path) -> None:
-    done = kernelgauge(files, f"eval 1/19 - --no-timing {SMALL}", stdin=RELU.encode())
+    done = process(files, f"eval 1/19 - --no-timing {SMALL}", stdin=RELU.encode())
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("passed")
     assert "1/19 relu, sizes small" in done.stdout
 
 
 def test_an_own_file_needs_no_suffix(files: Path) -> None:
-    done = kernelgauge(files, "eval ref.txt unnamed.py --device cpu")
+    done = process(files, "eval ref.txt unnamed.py --device cpu")
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("load_failed")
 
@@ -408,6 +406,7 @@ def test_report_as_json_and_html(files: Path, tmp_path: Path) -> None:
     assert page.read_text().startswith("<!doctype html>")
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     "arguments",
     ["report run", "compare run run", "baseline show", "problems show 1/19", "profile ref.py --device cpu"],

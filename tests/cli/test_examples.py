@@ -56,6 +56,7 @@ def test_both_pages_name_every_example() -> None:
         assert set(re.findall(r"\w+_\w+\.py(?=\])", (ROOT / page).read_text())) == names, page
 
 
+@pytest.mark.processes
 def test_the_table_of_verbs_names_all_and_no_other() -> None:
     table = (ROOT / "README.md").read_text().partition("## What you can do")[2].partition("\n## ")[0]
     assert sorted(re.findall(r"^\| [^|]*\| `([a-z-]+)` \|", table, flags=re.MULTILINE)) == sorted(COMMANDS)
@@ -85,6 +86,7 @@ def test_the_makefile_has_the_commands_of_the_readme() -> None:
     assert set(re.findall(r"^make ([\w-]+)", (ROOT / "README.md").read_text(), flags=re.MULTILINE)) <= targets
 
 
+@pytest.mark.proof("examples", "backends")
 def test_the_example_in_cpp_passes(session: Session) -> None:
     source = (ROOT / "examples" / "mse_cpp.py").read_text()
     record = session.evaluate("1/94", source, sizes="small", timed=False)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from browser import texts_in
+from commands import command_here
 from factories import make_candidate, make_evaluation, make_header, make_timing
 from pydantic import ValidationError
 from waiting import comes_true
@@ -56,15 +57,16 @@ def folder(tmp_path: Path) -> Path:
 
 def command(folder: Path, quick: str, *extra: str) -> list[str]:
     fixed = ["--sizes", "small", "--device", "cpu", "--protocols", quick]
-    return [sys.executable, "-m", "kernelgauge", "replay-check", str(folder), *fixed, *extra]
+    return ["replay-check", str(folder), *fixed, *extra]
 
 
 def replay(folder: Path, quick: str, *extra: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(command(folder, quick, *extra), capture_output=True, text=True)
+    done = command_here(*command(folder, quick, *extra))
     assert "Traceback" not in done.stderr, done.stderr
     return done
 
 
+@pytest.mark.proof
 def test_verdicts_stand_beside_those_of_others(folder: Path, quick: str, tmp_path: Path) -> None:
     (folder / "1_23_alone.py").write_text(right("1/23"))
     put(folder, "1_999_nowhere", WRONG)
@@ -105,23 +107,25 @@ def test_verdicts_stand_beside_those_of_others(folder: Path, quick: str, tmp_pat
     out = folder.with_name("published.replayed") / "few"
     kept = {record.sample: record.elsewhere for record in Run.read(out).evaluations() if record.problem == "1/19"}
     assert sorted(kept) == [0, 1, 2] and {each.label for each in kept.values() if each} >= {"honest", "cheat"}
-    report = [sys.executable, "-m", "kernelgauge", "report", str(out), "--html", str(tmp_path / "r.html")]
-    subprocess.run(report, check=True, capture_output=True)
+    assert command_here("report", str(out), "--html", str(tmp_path / "r.html")).returncode == 0
     line = "correct, 30x on NVIDIA H100; held for a cheat (example.org, MIT)"
     assert line in [detail["elsewhere"] for detail in texts_in(tmp_path / "r.html", "details")]
-    site = [sys.executable, "-m", "kernelgauge", "leaderboard", str(out), "--out", str(tmp_path / "site")]
-    subprocess.run(site, check=True, capture_output=True)
+    assert command_here("leaderboard", str(out), "--out", str(tmp_path / "site")).returncode == 0
     pages = [path.read_text() for path in (tmp_path / "site" / "records").rglob("*.html")]
     assert any("held for a cheat" in page for page in pages)
-    table = subprocess.run(
-        [sys.executable, "-m", "kernelgauge", "export", str(out), "--format", "json"], capture_output=True, text=True
-    )
+    table = command_here("export", str(out), "--format", "json")
     assert {row["label"] for row in json.loads(table.stdout)} == {"honest", "cheat", "unknown"}
 
 
+@pytest.mark.proof
 def test_it_goes_on_and_ends_with_0_where_nothing_differs(folder: Path, quick: str) -> None:
     out = folder.with_name("published.replayed") / "few"
-    running = subprocess.Popen(command(folder, quick), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        [sys.executable, "-m", "kernelgauge", *command(folder, quick)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert comes_true(lambda: (out / "evaluations.jsonl").exists() and len(Run.read(out).evaluations()) >= 1)
     running.send_signal(signal.SIGINT)
     assert "the same command goes on" in running.communicate(timeout=60)[1] and running.returncode == 130

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from browser import texts_in
+from commands import command_here
 from waiting import comes_true
 
 from kernelgauge.config import load_protocol
@@ -28,6 +29,8 @@ from kernelgauge.selftest.specimens import problem, specimens
 from kernelgauge.session.contest import judge_all
 from kernelgauge.session.session import Session
 from kernelgauge.store.run import Run
+
+pytestmark = pytest.mark.processes
 
 KEYS = ("1/19", "1/23", "1/47", "1/89", "2/76", "3/1")
 
@@ -77,8 +80,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def command(answers: Path, out: Path, protocol: str, *extra: str) -> list[str]:
     fixed = ["--device", "cpu", "--sizes", "small", "--level", "1,2,3", "--protocol", protocol]
-    who = ["--contestant", f"folder:{answers}", "--out", str(out)]
-    return [sys.executable, "-m", "kernelgauge", "run", *who, *fixed, *extra]
+    return ["run", "--contestant", f"folder:{answers}", "--out", str(out), *fixed, *extra]
 
 
 def finished(out: Path) -> list[tuple[str, int]]:
@@ -105,7 +107,7 @@ def test_folder_names_are_understood(answers: Path) -> None:
 
 def test_a_run_judges_everything_and_reports(answers: Path, tmp_path: Path, quick: str) -> None:
     out = tmp_path / "run"
-    done = subprocess.run(command(answers, out, quick, "--jobs", "2"), capture_output=True, text=True)
+    done = command_here(*command(answers, out, quick, "--jobs", "2"))
     assert done.returncode == 0, done.stderr
     records = {(r.problem, r.sample): r for r in Run.read(out).evaluations()}
     assert len(records) == 8
@@ -115,25 +117,22 @@ def test_a_run_judges_everything_and_reports(answers: Path, tmp_path: Path, quic
     assert len(passed) == 6
     # A busy machine may spend twice the budget before there are as many as the protocol wants.
     assert all(r.timing and len(r.timing.candidate_samples_ms) >= 2 for r in passed)
-    report = subprocess.run(
-        [sys.executable, "-m", "kernelgauge", "report", str(out), "--json", "--html", str(tmp_path / "r.html")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    report = command_here("report", str(out), "--json", "--html", str(tmp_path / "r.html"))
     scores = json.loads(report.stdout)
     assert set(scores["overall"]["fast_p"]) == {"0", "0.5", "0.8", "1", "1.5", "2"}
     assert scores["levels"]["2"]["fast_p"]["0"] == 1.0
     assert any("class ModelNew" in text for text in texts_in(tmp_path / "r.html"))
 
 
+@pytest.mark.proof("cli", "execution", "session", "store")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_run_keeps_what_is_finished_and_goes_on(
     number: signal.Signals, answers: Path, tmp_path: Path, quick: str
 ) -> None:
     out = tmp_path / "run"
     arguments = command(answers, out, quick)
-    running = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    line = [sys.executable, "-m", "kernelgauge", *arguments]
+    running = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert comes_true(lambda: (out / "evaluations.jsonl").exists() and len(finished(out)) >= 2)
     running.send_signal(number)
     _, said = running.communicate(timeout=60)
@@ -144,13 +143,12 @@ def test_a_stopped_run_keeps_what_is_finished_and_goes_on(
     assert comes_true(lambda: not list(workers()))
     before = finished(out)
     assert 2 <= len(before) < 8
-    again = subprocess.run(arguments, capture_output=True, text=True)
+    again = command_here(*arguments)
     assert again.returncode == 0, again.stderr
     after = finished(out)
     assert after[: len(before)] == before
     assert sorted(after) == sorted({*after}) and len(after) == 8
-    third = subprocess.run(arguments, capture_output=True, text=True, check=True)
-    assert "nothing left to judge" in third.stderr
+    assert "nothing left to judge" in command_here(*arguments).stderr
     assert finished(out) == after
 
 
@@ -165,14 +163,13 @@ def two(tmp_path: Path) -> Path:
 
 
 def rerun(arguments: list[str], code: int = 0) -> str:
-    done = subprocess.run(arguments, capture_output=True, text=True)
+    done = command_here(*arguments)
     assert done.returncode == code and "Traceback" not in done.stderr, done.stderr
     return done.stderr
 
 
 def reported(out: Path) -> dict[str, int]:
-    command = [sys.executable, "-m", "kernelgauge", "report", str(out), "--json"]
-    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    found = json.loads(command_here("report", str(out), "--json").stdout)
     assert found["overall"]["samples"] == len(found["problems"])
     return found["overall"]["outcomes"]
 
@@ -182,6 +179,7 @@ WRONG = (
 )
 
 
+@pytest.mark.proof("cli", "execution", "session", "store")
 def test_a_changed_file_is_judged_anew_and_counts_once(two: Path, tmp_path: Path, quick: str) -> None:
     out = tmp_path / "run"
     arguments = command(two, out, quick)
@@ -203,27 +201,16 @@ def test_a_changed_file_is_judged_anew_and_counts_once(two: Path, tmp_path: Path
     assert "1 as once before, so that record counts again" in rerun(arguments)
     assert Run.read(out).latest() == list(first.values()), "of what it says now, the newest record, unjudged"
     assert reported(out) == {"passed": 2}
-    reeval = [
-        sys.executable,
-        "-m",
-        "kernelgauge",
-        "reeval",
-        str(out),
-        "--protocol",
-        quick,
-        "--out",
-        str(tmp_path / "b"),
-    ]
-    rerun(reeval)
+    rerun(["reeval", str(out), "--protocol", quick, "--out", str(tmp_path / "b")])
     assert sorted(finished(tmp_path / "b")) == [("1/19", 0), ("1/47", 0)]
-    table = [sys.executable, "-m", "kernelgauge", "export", str(out)]
-    rows = subprocess.run(table, capture_output=True, text=True, check=True).stdout.splitlines()
+    rows = command_here("export", str(out)).stdout.splitlines()
     assert len(rows) == 3 and not any("wrong_value" in row for row in rows)
 
     (two / "1_47.py").unlink()
     assert "1 judged before are not there any more" in rerun(arguments)
 
 
+@pytest.mark.proof("cli", "execution", "session", "store")
 def test_another_folder_of_the_same_name_is_not_the_same_contestant(two: Path, tmp_path: Path, quick: str) -> None:
     out, elsewhere = tmp_path / "run", tmp_path / "elsewhere" / two.name
     rerun(command(two, out, quick))
@@ -237,34 +224,32 @@ def test_another_folder_of_the_same_name_is_not_the_same_contestant(two: Path, t
     assert Run.read(out).header.origin == str(elsewhere)
 
 
+@pytest.mark.proof("cli", "execution", "session", "store")
 def test_limit_and_problems_select(answers: Path, tmp_path: Path, quick: str) -> None:
     out = tmp_path / "run"
-    subprocess.run(command(answers, out, quick, "--problems", "3/1,1/47,1/89", "--limit", "1"), check=True)
+    rerun(command(answers, out, quick, "--problems", "3/1,1/47,1/89", "--limit", "1"))
     assert len(finished(out)) == 1
 
 
+@pytest.mark.proof("cli", "execution", "session", "store")
 def test_reeval_judges_stored_candidates_again(answers: Path, tmp_path: Path, quick: str) -> None:
     out, other = tmp_path / "run", tmp_path / "published"
-    subprocess.run(command(answers, out, quick, "--limit", "1"), check=True, capture_output=True)
-    reeval = [sys.executable, "-m", "kernelgauge", "reeval", str(out)]
-    subprocess.run([*reeval, "--protocol", quick], check=True, capture_output=True)
+    rerun(command(answers, out, quick, "--limit", "1"))
+    reeval = ["reeval", str(out)]
+    rerun([*reeval, "--protocol", quick])
     first, second, *_ = [r for r in Run.read(out).evaluations() if r.sample == 0]
     assert (first.problem, first.candidate_digest) == (second.problem, second.candidate_digest)
     assert first.id != second.id
-    refused = subprocess.run([*reeval, "--protocol", "v0.1"], capture_output=True, text=True)
-    assert refused.returncode == 2
-    assert "--out" in refused.stderr
-    subprocess.run([*reeval, "--protocol", "v0.1", "--out", str(other)], check=True, capture_output=True)
+    assert "--out" in rerun([*reeval, "--protocol", "v0.1"], 2)
+    rerun([*reeval, "--protocol", "v0.1", "--out", str(other)])
     assert {r.protocol for r in Run.read(other).evaluations()} == {"v0.1"}
 
 
+@pytest.mark.proof("cli", "execution", "session", "store")
 def test_an_other_question_is_refused_by_a_run_folder(answers: Path, tmp_path: Path, quick: str) -> None:
     out = tmp_path / "run"
-    subprocess.run(command(answers, out, quick, "--limit", "1"), check=True, capture_output=True)
-    other = subprocess.run(command(answers, out, "v0.1"), capture_output=True, text=True)
-    assert other.returncode == 2
-    assert "protocol" in other.stderr
-    assert "Traceback" not in other.stderr
+    rerun(command(answers, out, quick, "--limit", "1"))
+    assert "protocol" in rerun(command(answers, out, "v0.1"), 2)
 
 
 def _candidate_waiting_for(gate: Path) -> str:

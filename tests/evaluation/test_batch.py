@@ -22,6 +22,8 @@ from kernelgauge.evaluation.sides.prefork import PreforkPool
 from kernelgauge.schema import Candidate, Outcome, Problem
 from kernelgauge.session.session import Session
 
+pytestmark = pytest.mark.processes
+
 RULES = load_protocol("strict").timing
 SLEEP = 0.02
 CALLS = 4

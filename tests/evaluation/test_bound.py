@@ -242,6 +242,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
             yield session
 
 
+@pytest.mark.processes
 def test_the_measurement_of_a_cpu_is_kept_and_plausible(measured: Session) -> None:
     found = measured.bounds.peaks(measured.environment, "cpu")
     assert found is not None and (found.device, found.source) == ("cpu", "measured")
@@ -253,6 +254,7 @@ def test_the_measurement_of_a_cpu_is_kept_and_plausible(measured: Session) -> No
     assert measured.bounds.peaks(other, "cpu") is None
 
 
+@pytest.mark.proof
 def test_commands_tell_work_and_bound(measured: Session) -> None:
     here = {"KERNELGAUGE_CACHE": str(measured.settings.cache), "COLUMNS": "200"}
     runner = CliRunner(env=here)
@@ -277,6 +279,7 @@ def test_doctor_has_a_device_only_where_it_measures() -> None:
     assert isinstance(done.exception, UsageError)
 
 
+@pytest.mark.processes
 def test_a_device_that_is_not_there_cannot_be_measured(measured: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     if gpu() is not None:
         pytest.skip("there is a GPU here")
@@ -348,6 +351,7 @@ def own(forward: str, drawn: str = "torch.rand(64, 64)") -> Problem:
     return Problem(key="own", name="own", source=PROBLEM.replace("FORWARD", forward).replace("INPUT", drawn))
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("forward", "inputs", "parameters", "outputs"),
     [
@@ -373,6 +377,7 @@ def test_work_is_what_the_forward_reads_and_writes(
     assert (found.inputs, found.parameters, found.outputs) == (inputs, parameters, outputs)
 
 
+@pytest.mark.processes
 def test_flops_are_those_of_products(session: Session) -> None:
     found = session.work(own("x @ self.weight + 1"))
     assert found is not None and found.flops == 2 * 64**3
@@ -381,12 +386,14 @@ def test_flops_are_those_of_products(session: Session) -> None:
     assert plain is not None and plain.flops is None and plain.intensity is None
 
 
+@pytest.mark.processes
 def test_the_narrowest_dtype_is_found(session: Session) -> None:
     for drawn, narrowest in (("torch.rand(64, 64).half()", "half"), ("torch.rand(64, 64).double()", "float32")):
         found = session.work(own("(x * self.weight.to(x.dtype)).sum()", drawn))
         assert found is not None and found.narrowest == narrowest
 
 
+@pytest.mark.processes
 def test_what_cannot_be_told_without_values_has_no_work_and_is_asked_once(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -396,6 +403,7 @@ def test_what_cannot_be_told_without_values_has_no_work_and_is_asked_once(
     assert session.work(looks) is None
 
 
+@pytest.mark.proof
 def test_many_problems_are_described_by_processes_that_need_not_import(session: Session) -> None:
     """Their zygote has; what it says is the same. The first two problems need no other one."""
     asked, fork = [], Zygote.fork
@@ -429,6 +437,7 @@ def test_recorded_work_adds_up(level: int) -> None:
 # ---------------------------------------------------------------- what must have moved, by running it
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("forward", "drawn", "inputs", "outputs"),
     [
@@ -464,12 +473,14 @@ def test_only_what_alone_changes_the_answer_must_have_moved(
         assert found["outputs"] == pytest.approx(outputs, rel=0.01)
 
 
+@pytest.mark.processes
 def test_what_a_shut_relu_hides_is_not_certain(session: Session) -> None:
     found = description.certain(session._zygote, own("torch.relu(x)", "torch.randn(64, 64)"), "ieee", "cpu")
     assert 0.4 * FULL < found["inputs"] < 0.6 * FULL
     assert 0.6 * FULL < found["outputs"] < 0.9 * FULL, "zero for one draw and for the other: it may be there before"
 
 
+@pytest.mark.processes
 def test_in_half_precision_half_the_bytes_are_certain(session: Session) -> None:
     asked = own("x @ self.weight + self.unused[:64]"), "bf16"
     work = session.work(*asked)
@@ -480,6 +491,7 @@ def test_in_half_precision_half_the_bytes_are_certain(session: Session) -> None:
     assert 0.4 * FULL < found["outputs"] <= FULL // 2
 
 
+@pytest.mark.processes
 def test_a_triangular_product_is_certain_of_nothing_but_its_upper_half(session: Session) -> None:
     found = description.certain(session._zygote, load_problem("1/14", sizes="small"), "ieee", "cpu")
     work = session.work(load_problem("1/14", sizes="small"))
@@ -528,6 +540,7 @@ def slow_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
         yield session
 
 
+@pytest.mark.proof
 def test_an_old_answer_handed_out_is_faster_than_memory_and_an_honest_one_is_not(
     slow_memory: Session, protocol: str
 ) -> None:
@@ -544,6 +557,7 @@ def test_an_old_answer_handed_out_is_faster_than_memory_and_an_honest_one_is_not
     assert honest.bound.work.bytes == 256 * ROWS * 2 + 4 * (64 * 64 + 3 * 64)
 
 
+@pytest.mark.proof
 def test_honest_algebra_that_reads_less_is_marked_and_not_refused(tmp_path: Path, protocol: str) -> None:
     reference = f"""import torch
 
@@ -571,6 +585,7 @@ def get_init_inputs():
     assert "moves less" in record.bound.review
 
 
+@pytest.mark.processes
 def test_where_nothing_was_measured_there_is_no_bound(slow_memory: Session) -> None:
     judged = slow_memory.bounds.judged
     assert judged(problem(), "ieee", "cpu", slow_memory.environment, timed(2.0)) is not None

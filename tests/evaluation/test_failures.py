@@ -14,6 +14,8 @@ from kernelgauge.schema import Outcome, Problem
 from kernelgauge.session.session import Session
 from kernelgauge.wire.messages import Claim
 
+pytestmark = pytest.mark.processes
+
 NO_MEMORY = """Traceback (most recent call last):
   File "candidate.py", line 9, in forward
     y = torch.empty_like(x)
@@ -155,6 +157,7 @@ def impatient() -> Iterator[Session]:
         yield session
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("slow", "steps", "writes", "waited"),
     [

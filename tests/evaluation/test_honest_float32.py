@@ -166,6 +166,7 @@ def _in_one_chain(reference: Reference) -> torch.Tensor:
     return torch.tensor(np.add.accumulate(squares, dtype=np.float32)[-1] / np.float32(squares.size))
 
 
+@pytest.mark.processes
 def test_the_oracle_is_asked_only_where_the_usual_bound_refuses(session: Session) -> None:
     with Reference(session._zygote, problem("mean_loss"), load_protocol("strict"), "cpu") as reference:
         facts = prepare(reference, "own")
@@ -187,6 +188,7 @@ def test_the_oracle_is_asked_only_where_the_usual_bound_refuses(session: Session
         assert honest.asked <= asked + 12
 
 
+@pytest.mark.processes
 def test_where_memory_does_not_suffice_the_usual_bound_stands(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +205,7 @@ def test_where_memory_does_not_suffice_the_usual_bound_stands(
         assert sum("no room" in note for note in reference.notes) == 1
 
 
+@pytest.mark.processes
 def test_reasons_say_what_is_known(session: Session) -> None:
     with Reference(session._zygote, problem(), load_protocol("strict"), "cpu") as reference:
         facts = prepare(reference, "own")
@@ -219,6 +222,7 @@ def test_reasons_say_what_is_known(session: Session) -> None:
         assert "TF32" not in reason([facts.answer[0] * (1 + 2.5e-4)]), "of that size, but no rounding"
 
 
+@pytest.mark.proof
 def test_cancellation_is_called_so(session: Session) -> None:
     wrong = """import torch
 class ModelNew(torch.nn.Module):
@@ -229,6 +233,7 @@ class ModelNew(torch.nn.Module):
     assert not record.passed and "cancellation" in record.reason
 
 
+@pytest.mark.processes
 def test_what_no_answer_could_excuse_is_not_asked_about(session: Session) -> None:
     """Each forward with noise costs as much as several others, and most wrong answers are far off."""
     made = Problem(key="loss", name="loss", source=problem("mean_loss").source)
@@ -243,11 +248,13 @@ def test_what_no_answer_could_excuse_is_not_asked_about(session: Session) -> Non
         assert facts.honest.asked == 0
 
 
+@pytest.mark.processes
 def test_a_forward_that_takes_variances_is_known(session: Session) -> None:
     with Reference(session._zygote, problem("offset_variance"), load_protocol("strict"), "cpu") as reference:
         assert reference.takes_variances
 
 
+@pytest.mark.processes
 def test_noise_does_not_bring_the_compiler() -> None:
     """PyTorch's own modes import it when they are entered first, in every fresh process."""
     text = (
@@ -268,6 +275,7 @@ def test_records_without_the_field_still_load() -> None:
     assert Trial.model_validate(old) == trial
 
 
+@pytest.mark.processes
 def test_narrow_modes_keep_their_own_bound(session: Session) -> None:
     protocol = load_protocol("strict").under(math="tf32")
     made = Problem(key="narrow", name="narrow", source=problem("mean_loss").source)

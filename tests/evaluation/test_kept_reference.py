@@ -19,6 +19,8 @@ from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.schema import Candidate, Outcome, Problem
 from kernelgauge.session.session import Session
 
+pytestmark = pytest.mark.processes
+
 PROBLEM = """
 import torch
 

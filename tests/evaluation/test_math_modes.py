@@ -10,6 +10,8 @@ from kernelgauge.schema import Evaluation, Outcome, Problem
 from kernelgauge.session.session import Session
 from kernelgauge.wire.math_modes import cast, roundoff
 
+pytestmark = pytest.mark.processes
+
 GEMM = """
 import torch
 import torch.nn as nn

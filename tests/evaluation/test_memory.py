@@ -56,6 +56,7 @@ def small() -> Iterator[Session]:
         yield session
 
 
+@pytest.mark.processes
 def test_a_call_is_measured_from_what_the_problem_says_of_itself(small: Session) -> None:
     problem = Problem(key="own", name="own", source=OWN)
     call = small.bounds.call(problem, "ieee", small.environment)
@@ -87,6 +88,7 @@ def test_what_is_held_back_leaves_the_cap_free(free: int, cap: int, held: int) -
     assert surplus(free * GB, cap * GB) == held * GB
 
 
+@pytest.mark.processes
 def test_recorded_facts_agree_with_what_the_examiner_finds(small: Session) -> None:
     """The largest inputs of the suite, by shapes recorded elsewhere."""
     known = facts(1, 45)
@@ -96,6 +98,7 @@ def test_recorded_facts_agree_with_what_the_examiner_finds(small: Session) -> No
     assert call.outputs == sum(4 * math.prod(each["shape"]) for each in known.output)
 
 
+@pytest.mark.processes
 def test_what_cannot_fit_is_refused_with_figures_and_a_size_that_fits(small: Session) -> None:
     protocol = load_protocol("strict")
     with pytest.raises(ReferenceTooLarge) as refused:
@@ -121,6 +124,7 @@ def test_what_cannot_fit_is_refused_with_figures_and_a_size_that_fits(small: Ses
     small.memory.check(load_problem("1/23"), protocol, "cpu", small.environment)
 
 
+@pytest.mark.processes
 def test_the_published_rules_need_less_than_a_float64_oracle() -> None:
     """Of a problem that is nearly all parameters: the oracle's are in float64."""
     problem = load_problem("3/2")
@@ -130,6 +134,7 @@ def test_the_published_rules_need_less_than_a_float64_oracle() -> None:
             session.memory.check(problem, load_protocol("strict"), "cuda", session.environment)
 
 
+@pytest.mark.processes
 def test_what_was_found_out_by_trying_is_remembered(small: Session) -> None:
     problem = Problem(key="own", name="own", source=OWN + "# found out by trying\n")
     asked = (problem, load_protocol("strict"), "cuda:1", small.environment)
@@ -144,6 +149,7 @@ def test_what_was_found_out_by_trying_is_remembered(small: Session) -> None:
     small.memory.check(problem, load_protocol("v0.1"), "cuda", small.environment)
 
 
+@pytest.mark.processes
 def test_whether_a_copy_has_room_is_tried_once(small: Session) -> None:
     tried: list[bool] = []
 
@@ -157,6 +163,7 @@ def test_whether_a_copy_has_room_is_tried_once(small: Session) -> None:
     assert len(tried) == 1
 
 
+@pytest.mark.proof
 def test_a_run_leaves_out_what_does_not_fit_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a card of 24 GB: the run ends well, and the report counts and lists the problem."""
     monkeypatch.setattr(environment, "missing_device", lambda _: None)  # nothing of these problems comes to one

@@ -22,6 +22,8 @@ from kernelgauge.session.session import Session
 from kernelgauge.wire.regions import lay_out
 from kernelgauge.wire.shared_memory import create
 
+pytestmark = pytest.mark.processes
+
 TEXT = """
 import torch
 import torch.nn as nn

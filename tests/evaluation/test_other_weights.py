@@ -12,6 +12,8 @@ from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.schema import Outcome, Problem
 from kernelgauge.session.session import Session
 
+pytestmark = pytest.mark.processes
+
 PROBLEM = """
 import torch
 

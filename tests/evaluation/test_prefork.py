@@ -20,6 +20,8 @@ from kernelgauge.evaluation.sides.prefork import Kind, PreforkPool, kind_of, sta
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote
 
+pytestmark = pytest.mark.processes
+
 WORKER = kind_of("worker", "cpu", {"KERNELGAUGE_TEST": "{scratch}/here"})
 
 

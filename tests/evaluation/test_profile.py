@@ -226,6 +226,7 @@ def assert_whole(profile: Profile) -> None:
     assert all(row.name in text for row in profile.rows)
 
 
+@pytest.mark.processes
 def test_the_reference_alone(session: Session) -> None:
     profile = session.profile("1/19", sizes="small")
     assert_whole(profile)
@@ -237,12 +238,14 @@ def test_the_reference_alone(session: Session) -> None:
     assert render(profile).startswith("profile of the reference of 1/19 relu, sizes small, arithmetic ieee, on ")
 
 
+@pytest.mark.processes
 def test_what_is_profiled_computes_in_the_arithmetic_asked_for(session: Session) -> None:
     narrow = session.profile("1/19", relu_after("assert x.dtype is torch.bfloat16"), sizes="small", math="bf16")
     assert_whole(narrow)
     assert narrow.math == "bf16" and narrow.peak_bytes == 32 * 2048 * 2
 
 
+@pytest.mark.processes
 def test_many_operators_are_ten_rows_and_the_rest(session: Session) -> None:
     lines = "\n".join(
         f"x.{name}()" for name in ("sin", "cos", "tan", "exp", "log", "abs", "neg", "sqrt", "floor", "ceil")
@@ -255,6 +258,7 @@ def test_many_operators_are_ten_rows_and_the_rest(session: Session) -> None:
     assert int(number) >= 3 and word == "others"
 
 
+@pytest.mark.processes
 def test_a_compiled_function_is_a_row_of_its_own(session: Session, tmp_path: Path) -> None:
     reference, candidate = example("cpp", tmp_path)
     profile = session.profile(reference, candidate)
@@ -264,6 +268,7 @@ def test_a_compiled_function_is_a_row_of_its_own(session: Session, tmp_path: Pat
     assert "files" in profile.isolation or sys.platform != "linux"
 
 
+@pytest.mark.processes
 def test_interpreted_triton_says_that_its_times_mean_nothing(session: Session, tmp_path: Path) -> None:
     if backend_named("triton").missing("cpu"):
         pytest.skip("Triton is not installed")
@@ -274,6 +279,7 @@ def test_interpreted_triton_says_that_its_times_mean_nothing(session: Session, t
     assert any("interpreter" in note for note in profile.notes)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("source", "outcome", "word"),
     [
@@ -310,6 +316,7 @@ HONEST = {
 }
 
 
+@pytest.mark.processes
 def test_a_forged_profile_is_cleaned_or_refused(session: Session) -> None:
     taken = session.profile("1/19", RELU + FORGED.replace("{CLAIM}", repr(HONEST)), sizes="small")
     assert [row.name for row in taken.rows] == ["a?[2J"]
@@ -351,6 +358,7 @@ found = {"outside": may_write(OUTSIDE), "secret": may_read(SECRET), "processes":
 open("found.json", "w").write(json.dumps(found))"""
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("sealed", [True, False])
 def test_a_worker_under_a_profiler_is_sealed_too(session: Session, tmp_path: Path, sealed: bool) -> None:
     """With a stand-in for ncu, which no machine without a GPU has: how it is started, asked and read is the same."""
@@ -372,6 +380,7 @@ def test_a_worker_under_a_profiler_is_sealed_too(session: Session, tmp_path: Pat
     assert not side.process.scratch.exists()
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("profiler", ["/nonexistent/ncu", "/bin/false"])
 def test_a_profiler_that_does_not_start_is_one_sentence(session: Session, profiler: str) -> None:
     problem = load_problem("1/19", sizes="small")
@@ -384,6 +393,7 @@ def test_a_profiler_that_does_not_start_is_one_sentence(session: Session, profil
             hardware_counters.count(side, reference)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("arguments", "source", "code", "word"),
     [
@@ -398,6 +408,7 @@ def test_the_command(arguments: str, source: str, code: int, word: str) -> None:
     assert word in done.stdout and done.stderr == ""
 
 
+@pytest.mark.proof
 def test_the_command_prints_one_object() -> None:
     done = command("1/19 --sizes small --json", None)
     record = json.loads(done.stdout)

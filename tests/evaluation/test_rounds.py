@@ -52,6 +52,7 @@ def rules(recheck_band: float) -> Protocol:
     return strict.model_copy(update={"timing": strict.timing.model_copy(update=changed)})
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("recheck_band", "rounds"),
     [

@@ -183,6 +183,7 @@ def as_text(found: Any) -> str:
     return caught.get()
 
 
+@pytest.mark.processes
 def test_the_verdict_depends_on_the_rules(session: Session) -> None:
     """The same text: right, refused where an own kernel must run, and not even looked at where any way is right."""
     source = SOURCES["no_own_kernel"]
@@ -194,6 +195,7 @@ def test_the_verdict_depends_on_the_rules(session: Session) -> None:
         assert (record.executed is not None) == (name == "kernel-required")
 
 
+@pytest.mark.processes
 def test_what_is_refused_by_its_text_is_never_built_or_run(session: Session) -> None:
     record = session.evaluate(problem(), SOURCES["inherits_reference"], timed=False)
     assert record.rule == "inherits_reference"
@@ -201,6 +203,7 @@ def test_what_is_refused_by_its_text_is_never_built_or_run(session: Session) -> 
     assert record.findings[0].severity == "refuse" and record.findings[0].line is not None
 
 
+@pytest.mark.processes
 def test_an_unused_fallback_is_left_for_review(session: Session) -> None:
     record = session.evaluate(problem(), SOURCES["unused_fallback"], timed=False)
     assert record.outcome is Outcome.PASSED, record.reason
@@ -211,12 +214,14 @@ def test_an_unused_fallback_is_left_for_review(session: Session) -> None:
     assert "aten::addmm" in [each.name for each in record.executed.others]
 
 
+@pytest.mark.processes
 def test_a_wrong_answer_is_wrong_before_it_is_against_the_rules(session: Session) -> None:
     source = SOURCES["no_own_kernel"].replace("torch.relu(", "torch.tanh(")
     record = session.evaluate(problem(), source, timed=False, kernel_policy="kernel-required")
     assert record.outcome is Outcome.WRONG_VALUE and record.executed is None
 
 
+@pytest.mark.processes
 def test_a_candidate_that_fails_only_when_watched_is_not_let_off(session: Session) -> None:
     source = SOURCES["no_own_kernel"].replace("import torch\n", "import torch, sys\n", 1)
     source = source.replace(
@@ -227,6 +232,7 @@ def test_a_candidate_that_fails_only_when_watched_is_not_let_off(session: Sessio
     assert record.reason.startswith("observe")
 
 
+@pytest.mark.processes
 def test_a_custom_operator_counts_by_what_it_runs(session: Session) -> None:
     """An operator of the candidate's own, written in Python, is PyTorch's work under another name."""
     source = SOURCES["no_own_kernel"].replace(
@@ -240,6 +246,7 @@ def test_a_custom_operator_counts_by_what_it_runs(session: Session) -> None:
     assert record.executed is not None and "aten::relu" in [each.name for each in record.executed.others]
 
 
+@pytest.mark.processes
 def test_machine_code_that_nobody_sees_called_is_left_for_review(session: Session) -> None:
     pytest.importorskip("numba")
     source = SOURCES["no_own_kernel"].replace(
@@ -255,6 +262,7 @@ def test_machine_code_that_nobody_sees_called_is_left_for_review(session: Sessio
     assert [(each.rule, each.severity) for each in record.findings] == [("no_own_kernel", "review")]
 
 
+@pytest.mark.proof
 def test_the_command_line(tmp_path: Path, session: Session) -> None:
     reference, candidate = tmp_path / "reference.py", tmp_path / "candidate.py"
     reference.write_text(problem().source)
@@ -271,6 +279,7 @@ def test_the_command_line(tmp_path: Path, session: Session) -> None:
     assert CliRunner().invoke(app, [*command, "--kernel-policy", "no-such-policy"]).exit_code == 2
 
 
+@pytest.mark.proof
 def test_reeval_keeps_the_rules_of_the_run_unless_told(tmp_path: Path, session: Session) -> None:
     answers, out = tmp_path / "answers", tmp_path / "run"
     answers.mkdir()

@@ -9,6 +9,8 @@ from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.schema import Problem
 from kernelgauge.session.session import Session
 
+pytestmark = pytest.mark.processes
+
 BURNS = """import time
 import torch
 

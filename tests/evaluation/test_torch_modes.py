@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -13,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from commands import command_here
 from factories import quick_protocol
 
 from kernelgauge.config import Limits
@@ -47,6 +47,7 @@ def test_a_candidate_is_compiled_for_one_setting() -> None:
     assert TorchModes(("compile", "eager"), "ieee", 2).samples("1/1") == [0, 1]
 
 
+@pytest.mark.proof("generation/torch_modes.py", "timing")
 def test_a_dropout_draws_what_eager_draws_and_is_compiled_once(session: Session) -> None:
     problem = load_problem("2/66", sizes="small")
     candidate = TorchModes(MODES, "ieee", session.settings.threads).complete(problem, 1, "cpu")
@@ -58,6 +59,7 @@ def test_a_dropout_draws_what_eager_draws_and_is_compiled_once(session: Session)
     assert not (folder / "inductor" / "triton").exists()
 
 
+@pytest.mark.proof("generation/torch_modes.py", "timing")
 def test_a_build_autotunes_on_every_core(session: Session) -> None:
     source = """import os
 import torch
@@ -79,6 +81,7 @@ def compile_ahead():
     assert record.passed, record.reason
 
 
+@pytest.mark.proof("generation/torch_modes.py", "timing")
 def test_a_mode_that_is_wrong_is_data(session: Session) -> None:
     problem = load_problem("1/19", sizes="small")
     signature = "def forward(self, x: torch.Tensor) -> torch.Tensor:\n"
@@ -110,17 +113,13 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "kernelgauge", *map(str, arguments)]
-
-
 def asked(*arguments: object) -> str:
-    wide = {**os.environ, "COLUMNS": "160"}
-    done = subprocess.run(command(*arguments), capture_output=True, text=True, env=wide)
+    done = command_here(*map(str, arguments), COLUMNS="160")
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
+@pytest.mark.proof("generation/torch_modes.py", "timing")
 def test_measured_compared_and_measured_again(quick: Path, tmp_path: Path, own_cache: Path) -> None:
     small = ("--sizes", "small", "--device", "cpu", "--protocol", quick)
     out = tmp_path / "baselines"
@@ -150,10 +149,12 @@ def test_measured_compared_and_measured_again(quick: Path, tmp_path: Path, own_c
     assert "0 of 2 baselines were new here" in asked("baseline", "add", out)
 
 
+@pytest.mark.proof("generation/torch_modes.py", "timing")
 def test_a_killed_measurement_goes_on(quick: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    arguments = ("baseline", "--out", out, "--problems", "1/19,1/20,1/21", "--modes", "eager")
-    line = command(*arguments, "--sizes", "small", "--device", "cpu", "--protocol", quick)
+    arguments = ["baseline", "--out", str(out), "--problems", "1/19,1/20,1/21", "--modes", "eager"]
+    arguments += ["--sizes", "small", "--device", "cpu", "--protocol", str(quick)]
+    line = [sys.executable, "-m", "kernelgauge", *arguments]
     journal = out / "evaluations.jsonl"
     running = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 120
@@ -164,7 +165,7 @@ def test_a_killed_measurement_goes_on(quick: Path, tmp_path: Path) -> None:
     running.communicate()
     kept = Run.read(out).evaluations()
     assert not (out / FILE).exists()
-    subprocess.run(line, check=True, capture_output=True)
+    asked(*arguments)
     assert Run.read(out).evaluations()[: len(kept)] == kept
     assert sorted(each.problem for each in read(out)) == ["1/19", "1/20", "1/21"]
 

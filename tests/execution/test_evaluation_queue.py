@@ -19,6 +19,8 @@ from kernelgauge.schema import Candidate, Evaluation
 from kernelgauge.selftest.specimens import problem, specimens
 from kernelgauge.session.session import Session
 
+pytestmark = pytest.mark.processes
+
 STRICT = load_protocol("strict")
 HONEST = next(s for s in specimens() if s.name == "same_operations")
 WRONG = next(s for s in specimens() if s.name == "wrong_value")

@@ -197,6 +197,7 @@ def test_who_was_stopped_works_when_it_is_run_again(tmp_path: Path) -> None:
     assert len(list(stopped.run(tasks(3)))) == len(supervisor.judged) == 3
 
 
+@pytest.mark.processes
 def test_of_one_problem_the_reference_stays_for_the_next(tmp_path: Path) -> None:
     class Keeping(Watched):
         def judge(self, job: Job, progress: Progress, timed: bool = True, keep: bool = False) -> Evaluation:

@@ -27,6 +27,8 @@ from kernelgauge.schema import Candidate, Evaluation, Outcome
 from kernelgauge.selftest.specimens import problem
 from kernelgauge.session.session import Session
 
+pytestmark = pytest.mark.processes
+
 RIGHT = "class ModelNew(Model): pass"
 HANGS = "import time\nwhile True: time.sleep(1)"
 
@@ -86,6 +88,7 @@ def test_a_failure_comes_back_as_it_was(session: Session, judge: JudgeProcess, q
     assert record.reason == progress.failure.reason == str(progress.failure)
 
 
+@pytest.mark.proof
 def test_a_process_that_died_is_replaced(session: Session, judge: JudgeProcess, quick: Protocol) -> None:
     assert judge.judge(*prepared(session, right(), quick)).timing is not None
     os.kill(judge._process.pid, signal.SIGKILL)
@@ -114,6 +117,7 @@ def test_one_that_dies_again_and_again_is_an_error_of_ours(
         killer.join()
 
 
+@pytest.mark.proof
 def test_none_of_it_stays_after_its_end(settings: Settings, session: Session, quick: Protocol) -> None:
     judge = JudgeProcess(settings)
     assert judge.judge(*prepared(session, right(), quick)).timing is not None
@@ -123,6 +127,7 @@ def test_none_of_it_stays_after_its_end(settings: Settings, session: Session, qu
     assert comes_true(lambda: not any(Path("/proc", pid).exists() for pid in below))
 
 
+@pytest.mark.proof
 def test_ctrl_c_ends_what_it_is_at(session: Session, settings: Settings, quick: Protocol, tmp_path: Path) -> None:
     """The executor is left while its judge is busy: it does not wait for the verdict."""
     protocol = shortened(budget_seconds=60.0, half_width=1e-9, resolution=1e-9, max_samples=10**6)

@@ -103,6 +103,7 @@ def test_linkers_and_tracebacks_are_read_too() -> None:
     assert errors("nothing of the kind", SOURCE) == ""
 
 
+@pytest.mark.processes
 def test_a_real_traceback_reaches_the_feedback(session: Session) -> None:
     source = (
         "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x, w, b):\n"

@@ -21,6 +21,8 @@ from kernelgauge.generation.inductor import Inductor
 from kernelgauge.generation.inductor_capture import _Recorder, _settings
 from kernelgauge.schema import Candidate, NoCandidate, Problem
 
+pytestmark = pytest.mark.processes
+
 REDUCTION = """
 import torch
 import torch.nn as nn
@@ -187,6 +189,7 @@ def _compare(candidate: Candidate, reference: str, folder: Path) -> None:
     assert not answer["kernelgauge"]
 
 
+@pytest.mark.proof
 def test_reduction_equals_the_reference_and_is_written_the_same_twice(reduction: Candidate, tmp_path: Path) -> None:
     candidate = reduction
     assert (candidate.backend, candidate.contestant, candidate.problem) == ("cpp", "inductor", "own")
@@ -196,12 +199,14 @@ def test_reduction_equals_the_reference_and_is_written_the_same_twice(reduction:
     assert _candidate(REDUCTION) == candidate
 
 
+@pytest.mark.proof
 def test_another_value_of_a_number_is_an_error_not_a_wrong_answer(reduction: Candidate, tmp_path: Path) -> None:
     (tmp_path / "candidate.py").write_text(reduction.source)
     script = "import torch, candidate\ntry:\n    candidate.ModelNew()(torch.rand(12, 33), 3.0)\n"
     assert "scale = 2.5" in _run(script + "except ValueError as error:\n    print(error)", tmp_path)
 
 
+@pytest.mark.proof
 def test_parameters_buffers_and_state_go_where_the_reference_has_them(tmp_path: Path) -> None:
     candidate = _candidate(NORM)
     for gone in ("UNUSED", "get_inputs", "class Model(", "self.linear(x)"):
@@ -209,6 +214,7 @@ def test_parameters_buffers_and_state_go_where_the_reference_has_them(tmp_path: 
     _compare(candidate, NORM, tmp_path)
 
 
+@pytest.mark.proof
 def test_the_second_import_does_not_compile(reduction: Candidate, tmp_path: Path) -> None:
     (tmp_path / "candidate.py").write_text(reduction.source)
     _run("import candidate", tmp_path)
@@ -227,6 +233,7 @@ def test_the_second_import_does_not_compile(reduction: Candidate, tmp_path: Path
     )
 
 
+@pytest.mark.proof
 def test_dropout_draws_what_eager_draws_and_outputs_keep_their_tree(tmp_path: Path) -> None:
     _compare(_candidate(DROPOUT), DROPOUT, tmp_path)
 

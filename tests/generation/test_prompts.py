@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import command_here
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import load_protocol
@@ -47,6 +46,7 @@ def hardware_section(prompt: str) -> str:
     return prompt.partition("# The GPU\n")[2].partition("\n# How it is judged")[0]
 
 
+@pytest.mark.proof("backends", "generation")
 @pytest.mark.parametrize(("backend", "number", "device"), PAIRS)
 def test_few_shot_examples_are_right(session: Session, backend: str, number: int, device: str) -> None:
     if reason := backend_named(backend).missing(device):
@@ -216,20 +216,20 @@ def test_what_cannot_be_judged_is_refused_with_the_reason(answer: str, said: str
 
 
 def test_the_command_prints_the_prompt_and_nothing_else() -> None:
-    command = [sys.executable, "-m", "kernelgauge", "prompt", "1/19", "--backend", "cuda", "--shots", "few_shot"]
-    done = subprocess.run([*command, "--sizes", "full", "--gpu", "H200"], capture_output=True, text=True, check=True)
+    command = ["prompt", "1/19", "--backend", "cuda", "--shots", "few_shot"]
+    done = command_here(*command, "--sizes", "full", "--gpu", "H200")
     assert done.stdout == asked(option="few_shot", include_hardware=True, gpu_name="H200").problem(RELU)
     assert done.stderr == ""
-    wrong = subprocess.run([*command, "--gpu", "H2000"], capture_output=True, text=True)
+    wrong = command_here(*command, "--gpu", "H2000")
     assert wrong.returncode == 2 and "H200" in wrong.stderr
 
 
 def test_where_a_gpu_is_named_the_prompt_is_for_it() -> None:
     """Whatever the machine has on which it is printed."""
-    command = [sys.executable, "-m", "kernelgauge", "prompt", "1/23", "--shots", "few_shot", "--gpu", "H100"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    command = ["prompt", "1/23", "--shots", "few_shot", "--gpu", "H100"]
+    said = command_here(*command).stdout
     expected = asked(option="few_shot", include_hardware=True, gpu_name="H100").problem(load_problem("1/23"))
     assert said == expected and "on a GPU, with kernels written in CUDA C++" in said
     for where in (["--device", "cpu"], ["--backend", "cpp"]):
-        wrong = subprocess.run([*command, *where], capture_output=True, text=True)
+        wrong = command_here(*command, *where)
         assert wrong.returncode == 2 and "leave one of the two out" in wrong.stderr

@@ -167,6 +167,7 @@ def test_a_build_keeps_code_by_its_content(tmp_path: Path, monkeypatch: pytest.M
     assert [(part.name, part.route) for part in parts(tmp_path)] == [("scale", "raw")] * 3
 
 
+@pytest.mark.processes
 @needs_nvrtc
 @needs_nvcc
 def test_raw_candidate_builds_in_the_sealed_process(session: Session) -> None:
@@ -176,6 +177,7 @@ def test_raw_candidate_builds_in_the_sealed_process(session: Session) -> None:
     assert [(part.name, part.route) for part in parts(built.folder)] == [("scale", "raw")]
 
 
+@pytest.mark.processes
 @needs_nvrtc
 @needs_nvcc
 def test_raw_error_is_build_failed_with_the_compilers_line(session: Session) -> None:

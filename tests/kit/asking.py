@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-import pytest
 from inspect_ai import eval
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 from inspect_ai.model import ChatMessage, Model, ModelOutput, ModelUsage, get_model
@@ -120,18 +117,6 @@ def run_arguments(out: Path, path: str, problem: str, quick: str, *extra: str) -
     who = ["kernelgauge/replay", "-M", f"path={path}", "--out", str(out), "--backend", "torch"]
     fixed = ["--problems", problem, "--device", "cpu", "--protocol", quick, "--shots", "zero_shot"]
     return ["ask", *who, *fixed, *extra]
-
-
-def command_here(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """`kernelgauge` with these arguments, run in this process: without what starting another one takes."""
-    from kernelgauge.cli.main import main
-
-    said, complained = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(complained):
-        patch.setattr(sys, "argv", ["kernelgauge", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-    return subprocess.CompletedProcess(arguments, int(ended.value.code or 0), said.getvalue(), complained.getvalue())
 
 
 def inspect_command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from browser import BROWSER, Browser
+from commands import command_here
 from factories import (
     KERNEL,
     make_answer,
@@ -432,6 +432,7 @@ def test_who_gave_no_candidate_in_a_suite_stands_on_its_board_with_nothing() -> 
     ]
 
 
+@pytest.mark.proof
 def test_a_run_that_is_not_whole_says_so_and_loses_nothing_that_was_finished(tmp_path: Path) -> None:
     """A line is torn, and the run stopped: on the board, on standard error, in a comparison."""
     whole, torn = tmp_path / "whole", tmp_path / "torn"
@@ -458,9 +459,7 @@ def test_a_run_that_is_not_whole_says_so_and_loses_nothing_that_was_finished(tmp
     page = next((tmp_path / "site").glob("*/index.html")).read_text()
     assert stopped in page and "not a whole run" in page and str(torn) not in page
     for name in ("export", "compare"):
-        said = subprocess.run(
-            [sys.executable, "-m", "kernelgauge", name, str(whole), str(torn)], capture_output=True, text=True
-        )
+        said = command_here(name, str(whole), str(torn))
         assert said.returncode == 0, said.stderr
         assert stopped in " ".join((said.stderr if name == "export" else said.stdout).split())
 
@@ -483,6 +482,7 @@ def test_samples_that_are_missing_are_counted_by_problem(tmp_path: Path) -> None
     )
 
 
+@pytest.mark.proof
 def test_a_log_of_inspect_is_published_as_a_run_is(tmp_path: Path) -> None:
     from inspect_ai.log import write_eval_log
 
@@ -600,6 +600,7 @@ def test_an_empty_site_says_so() -> None:
     assert Site([]).page("../../etc/passwd") is None
 
 
+@pytest.mark.processes
 @needs_browser
 def test_problems_can_be_searched_sorted_and_filtered(browser: Browser, folder: Path) -> None:
     opened(browser, board_of(folder) / "index.html")
@@ -626,6 +627,7 @@ def test_problems_can_be_searched_sorted_and_filtered(browser: Browser, folder: 
     assert browser.said == []
 
 
+@pytest.mark.processes
 @needs_browser
 def test_a_kernel_opens_with_its_code_and_leads_to_its_record(browser: Browser, folder: Path) -> None:
     opened(browser, board_of(folder) / "index.html")
@@ -644,6 +646,7 @@ def test_a_kernel_opens_with_its_code_and_leads_to_its_record(browser: Browser, 
     assert browser.said == []
 
 
+@pytest.mark.processes
 @needs_browser
 def test_the_record_of_the_best_says_all_there_is(browser: Browser, folder: Path) -> None:
     page = board_of(folder) / "1_1.html"
@@ -655,6 +658,7 @@ def test_the_record_of_the_best_says_all_there_is(browser: Browser, folder: Path
     assert browser.said == []
 
 
+@pytest.mark.processes
 @needs_browser
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_no_page_is_wider_than_a_phone(browser: Browser, folder: Path, dark: bool) -> None:
@@ -668,6 +672,7 @@ def test_no_page_is_wider_than_a_phone(browser: Browser, folder: Path, dark: boo
         assert light != dark
 
 
+@pytest.mark.processes
 @needs_browser
 def test_what_a_contestant_writes_never_runs(browser: Browser, tmp_path: Path) -> None:
     where = make_environment(gpu=EVIL)
@@ -703,11 +708,10 @@ def test_what_a_contestant_writes_never_runs(browser: Browser, tmp_path: Path) -
 
 
 def command(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kernelgauge", "leaderboard", *words], capture_output=True, text=True
-    )
+    return command_here("leaderboard", *words)
 
 
+@pytest.mark.proof
 def test_a_forged_record_does_not_survive_being_judged_again(tmp_path: Path) -> None:
     """The run folder claims nine times as fast; its candidate returns zeros."""
     (tmp_path / "quick.toml").write_text(quick_protocol())
@@ -732,6 +736,7 @@ def test_a_forged_record_does_not_survive_being_judged_again(tmp_path: Path) -> 
     assert len(Run.read(tmp_path / "claimed").evaluations()) == 1
 
 
+@pytest.mark.proof
 def test_what_was_replaced_or_never_came_is_judged_again_as_such(tmp_path: Path) -> None:
     """A candidate replaced since the last time is judged, and what had no answer has none on the new board."""
     (tmp_path / "quick.toml").write_text(quick_protocol())

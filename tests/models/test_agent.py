@@ -40,6 +40,8 @@ from kernelgauge.models.task.task import kernelbench
 from kernelgauge.session.default import default_session
 from kernelgauge.store.run import Run
 
+pytestmark = pytest.mark.processes
+
 Call = tuple[str, dict[str, Any]]
 
 
@@ -59,6 +61,7 @@ def messages_of_tools(sample: EvalSample) -> list[str]:
     return [message.text for message in sample.messages if message.role == "tool"]
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_an_agent_reads_evaluates_profiles_and_submits(tmp_path: Path, problem: str, quick: str) -> None:
     out = tmp_path / "run"
     model = working(
@@ -98,6 +101,7 @@ def test_what_an_agent_has_seen_does_not_count(tmp_path: Path, problem: str, qui
     assert verdict_in(sample)["outcome"] == "wrong_value" and score_of(sample).value["correct"] == 0  # type: ignore[index,call-overload]
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_evaluations_run_out_before_the_agent_does(tmp_path: Path, problem: str, quick: str) -> None:
     model = working(
         ("evaluate", {"source": WRONG}),
@@ -113,6 +117,7 @@ def test_evaluations_run_out_before_the_agent_does(tmp_path: Path, problem: str,
     assert verdict_in(sample)["outcome"] == "passed"
 
 
+@pytest.mark.proof("models", "search", "generation")
 @pytest.mark.parametrize(
     ("budget", "calls"), [("evaluations=1,tokens=30", 3), ("evaluations=1,usd=0.3", 3), ("evaluations=1", 50)]
 )
@@ -148,6 +153,7 @@ def test_the_budget_of_the_run_ends_agents_too(tmp_path: Path, problem: str, qui
     assert sample.store["spent"]["calls"] == 3 and verdict_in(sample)["outcome"] == "passed"
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_an_agent_that_the_budget_of_the_run_ended_goes_on_with_a_larger_one(
     tmp_path: Path, problem: str, quick: str
 ) -> None:
@@ -187,6 +193,7 @@ def test_an_agent_that_had_nothing_when_the_money_ended_has_no_score(
     assert score_of(sample).reason == "out_of_budget" and not Run.read(out).done()
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_a_limit_of_inspect_leaves_the_best_that_an_agent_evaluated(tmp_path: Path, problem: str, quick: str) -> None:
     """A call costs 12 tokens; the last answer exceeds the limit, and is kept all the same."""
     out = tmp_path / "run"
@@ -241,6 +248,7 @@ def test_what_ends_at_the_length_of_the_context_gives_what_there_is(tmp_path: Pa
     assert score_of(sample).answer == RIGHT and verdict_in(sample)["outcome"] == "passed"
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_what_an_agent_evaluated_without_timing_is_timed_where_that_is_measured(
     tmp_path: Path, problem: str, quick: str
 ) -> None:
@@ -273,6 +281,7 @@ def test_an_output_without_choices_is_an_empty_answer(tmp_path: Path, problem: s
         close_judges()
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_an_agent_that_was_interrupted_does_not_pay_twice(tmp_path: Path, problem: str, quick: str) -> None:
     calls: list[Call] = [
         ("evaluate", {"source": WRONG}),
@@ -306,6 +315,7 @@ def test_an_agent_that_was_interrupted_does_not_pay_twice(tmp_path: Path, proble
     assert len(first) == 6 and {number: again[number] for number in first} == first and len(again) == 7
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_what_the_machine_did_wrong_is_tried_again_where_it_happened(
     tmp_path: Path, problem: str, quick: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -329,6 +339,7 @@ def test_what_the_machine_did_wrong_is_tried_again_where_it_happened(
     assert "wrong_value" in messages_of_tools(sample)[0] and verdict_in(sample)["outcome"] == "passed"
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_waiting_for_the_device_is_no_time_spent_on_a_profile(tmp_path: Path, problem: str, quick: str) -> None:
     lease, asked_for = threading.Event(), threading.Event()
     waited = 5.0
@@ -383,6 +394,7 @@ def test_a_profile_of_the_reference_and_of_no_file(tmp_path: Path, problem: str,
 # ---------------------------------------------------------------- answers given before
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_the_replay_works_as_an_agent(tmp_path: Path, problem: str, quick: str) -> None:
     """It has every answer but its last evaluated, and submits that; each sample its own."""
     path = tmp_path / "a.jsonl"

@@ -59,6 +59,7 @@ def rows_of(run: Records, table: str) -> list[dict[str, Any]]:
     return sorted(kept, key=lambda row: json.dumps(row, sort_keys=True))
 
 
+@pytest.mark.proof("models", "search", "generation")
 @pytest.mark.parametrize("strategy", ["refine,turns=3", "react"])
 def test_a_log_says_what_its_run_folder_says(tmp_path: Path, problem: str, quick: str, strategy: str) -> None:
     log, folder = a_search(tmp_path, problem, quick, strategy=strategy)
@@ -85,6 +86,7 @@ def test_a_log_says_what_its_run_folder_says(tmp_path: Path, problem: str, quick
     assert [row.contestant for row in ours.standings["all"]] == [row.contestant for row in theirs.standings["all"]]
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_a_log_without_a_kept_header_says_what_the_tasks_arguments_say(
     tmp_path: Path, problem: str, quick: str
 ) -> None:
@@ -101,6 +103,7 @@ def test_a_log_without_a_kept_header_says_what_the_tasks_arguments_say(
     assert {**known, "generation": None, "command": ""} == {**stored, "generation": None, "command": ""}
 
 
+@pytest.mark.processes
 def test_a_log_in_which_nobody_gave_a_candidate_is_read_as_its_folder_is(
     tmp_path: Path, problem: str, quick: str
 ) -> None:

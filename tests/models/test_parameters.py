@@ -17,7 +17,6 @@ from asking import (
     WRONG,
     asked,
     close_judges,
-    command_here,
     eval_command,
     fenced,
     lines,
@@ -27,6 +26,7 @@ from asking import (
     score_of,
     scripted,
 )
+from commands import command_here
 from factories import REFERENCE
 from inspect_ai import eval
 from inspect_ai.log import EvalLog, read_eval_log
@@ -82,6 +82,7 @@ def setting_of(**task: Any) -> dict[str, Any]:
 # ---------------------------------------------------------------- lists
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_inspect_takes_the_parameters_of_a_strategy_and_of_a_budget(tmp_path: Path, problem: str, quick: str) -> None:
     """Inspect splits what `-T` says at every comma, in quotes or not."""
     out = tmp_path / "run"
@@ -137,6 +138,7 @@ def as_toml(protocol: dict[str, Any]) -> str:
     return "\n".join(said) + "\n"
 
 
+@pytest.mark.processes
 def test_models_and_contestants_are_judged_by_the_same_protocol(tmp_path: Path) -> None:
     own, folder = tmp_path / "few.toml", tmp_path / "folder"
     own.write_text(as_toml(load_protocol("v0.1").counting(2, 4).model_dump() | {"name": "few"}))
@@ -186,6 +188,7 @@ def test_no_problem_in_both_is_said_in_a_sentence() -> None:
 # ---------------------------------------------------------------- what models are told
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_the_model_receives_what_the_command_prints(tmp_path: Path, quick: str) -> None:
     """Every option that changes a prompt, through the real task."""
     own = tmp_path / "few.toml"
@@ -224,6 +227,7 @@ def test_the_model_receives_what_the_command_prints(tmp_path: Path, quick: str) 
     assert len({tuple(texts) for texts in received}) == len(variants), "each option changes what is sent"
 
 
+@pytest.mark.processes
 def test_options_of_inspect_reach_the_model_and_the_header(tmp_path: Path, problem: str, quick: str) -> None:
     out, path = tmp_path / "run", lines(tmp_path / "a.jsonl", {(problem, 0): fenced(RIGHT)})
     extra = [
@@ -261,6 +265,7 @@ def test_options_of_inspect_reach_the_model_and_the_header(tmp_path: Path, probl
         assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_the_header_says_how_inspect_was_told_to_ask(tmp_path: Path, problem: str, quick: str) -> None:
     out = tmp_path / "run"
     said = ["--temperature", "0.9", "--max-tokens", "500", "--epochs", "2", "--timeout", "60", "-T", f"out={out}"]
@@ -274,6 +279,7 @@ def test_the_header_says_how_inspect_was_told_to_ask(tmp_path: Path, problem: st
     assert "--epochs 2" in header.command and "hidden" not in (out / "run.json").read_text()
 
 
+@pytest.mark.processes
 def test_a_run_goes_on_only_as_inspect_asked_before(tmp_path: Path, problem: str, quick: str) -> None:
     out, answers = tmp_path / "run", lines(tmp_path / "a.jsonl", {(problem, n): fenced(RIGHT) for n in range(3)})
     given = {"device": "cpu", "sizes": "small", "protocol": quick, "backend": "torch", "measure_performance": False}
@@ -298,6 +304,7 @@ def test_a_run_goes_on_only_as_inspect_asked_before(tmp_path: Path, problem: str
     assert "with model_args" in complaint(log(other, temperature=0.9))
 
 
+@pytest.mark.processes
 def test_a_run_goes_on_only_with_the_same_model_arguments(tmp_path: Path, problem: str, quick: str) -> None:
     out = tmp_path / "run"
     paths = [lines(tmp_path / name, {(problem, 0): fenced(RIGHT)}) for name in ("a.jsonl", "b.jsonl")]
@@ -348,6 +355,7 @@ def test_equal_questions_at_temperature_0_are_warned_of() -> None:
 # ---------------------------------------------------------------- what the task does with the rest
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_temperature_threshold_and_build_folder_take_effect(tmp_path: Path, problem: str, quick: str) -> None:
     builds = tmp_path / "builds"
     source = CPP.replace("NUMBER", "2")
@@ -362,6 +370,7 @@ def test_temperature_threshold_and_build_folder_take_effect(tmp_path: Path, prob
     assert list(builds.rglob("*.so")), "its build lies where it was asked to"
 
 
+@pytest.mark.processes
 def test_verbose_shows_every_sample(tmp_path: Path, problem: str, quick: str) -> None:
     for verbose, count in ((False, 20), (True, 30)):
         task = {"verbose": verbose, "measure_performance": True, "protocol": "v0.1", "num_perf_trials": 30}
@@ -371,6 +380,7 @@ def test_verbose_shows_every_sample(tmp_path: Path, problem: str, quick: str) ->
         assert ("(30 in all)" in (score.explanation or "")) is not verbose
 
 
+@pytest.mark.processes
 def test_the_command_passes_on_the_build_folder_and_how_much_is_shown(
     tmp_path: Path, problem: str, quick: str
 ) -> None:
@@ -395,6 +405,7 @@ def test_a_suite_is_asked_whole_and_by_its_own_levels(tmp_path: Path, monkeypatc
         assert [sample.id for sample in kernelbench(**{**own, **task}).dataset] == [f"asked:{each}" for each in ids]
 
 
+@pytest.mark.processes
 def test_the_display_says_how_many_are_asked_waiting_and_judged(
     tmp_path: Path, problem: str, quick: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

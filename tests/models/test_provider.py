@@ -17,13 +17,15 @@ from factories import quick_protocol
 pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 pytest.importorskip("openai", reason="needs the extra inspect")
 
-from asking import command_here
+from commands import command_here
 from inspect_ai import eval
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import get_model
 
 from kernelgauge.models.task.task import kernelbench
 from kernelgauge.store.run import Run
+
+pytestmark = pytest.mark.processes
 
 REFERENCE = """import torch
 
@@ -123,6 +125,7 @@ def server() -> Iterator[str]:
     serving.server_close()
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_every_sample_ends_in_a_verdict_whatever_the_server_does(server: str, tmp_path: Path) -> None:
     protocol = tmp_path / "quick.toml"
     protocol.write_text(quick_protocol())

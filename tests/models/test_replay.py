@@ -73,6 +73,7 @@ def test_the_answers_are_of_every_kind() -> None:
     assert all(each.answers for each in given.values()) and any(each.ideas for each in given.values())
 
 
+@pytest.mark.proof("models", "search", "generation")
 @pytest.mark.parametrize("strategy", [*SEARCHES[:2], *SEARCHES[3:], "react"])
 def test_each_strategy_comes_to_the_same_verdicts(tmp_path: Path, quick: str, strategy: str) -> None:
     """Right in the end, right and slow, wrong. How fast they are is left to the nightly table: no machine that runs
@@ -83,6 +84,7 @@ def test_each_strategy_comes_to_the_same_verdicts(tmp_path: Path, quick: str, st
     assert metrics_of(log)["correct"] == pytest.approx(2 / 3)
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_all_problems_get_the_verdicts_that_they_were_written_for(tmp_path: Path, quick: str) -> None:
     problems = FAST + SLOW + NEVER
     log = asked("kernelgauge/replay", tmp_path, ",".join(problems), quick, strategy="refine,turns=9", jobs=2)

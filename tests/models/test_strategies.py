@@ -21,7 +21,6 @@ from asking import (
     WRONG,
     asked,
     close_judges,
-    command_here,
     elsewhere,
     fenced,
     only,
@@ -32,6 +31,7 @@ from asking import (
     verdict_in,
     whole,
 )
+from commands import command_here
 from inspect_ai import eval
 from inspect_ai.log import EvalSample, read_eval_log
 from inspect_ai.model import ChatMessage, ModelOutput, ModelUsage, get_model
@@ -45,6 +45,8 @@ from kernelgauge.models.task.task import kernelbench
 from kernelgauge.schema import Attempt, AttemptRecord, Step
 from kernelgauge.session.session import Session
 from kernelgauge.store.run import Run
+
+pytestmark = pytest.mark.processes
 
 RAISES = RIGHT.replace("return x", "return x.nope()")
 IDEAS = "1. Use clamp.\n2. Add in place.\n3. Do nothing."
@@ -68,6 +70,7 @@ def attempts_of(sample: EvalSample) -> list[dict[str, Any]]:
 # ---------------------------------------------------------------- every strategy
 
 
+@pytest.mark.proof("models", "search", "generation")
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_keeps_the_best_answer(tmp_path: Path, problem: str, quick: str, strategy: str) -> None:
     out = tmp_path / "run"
@@ -87,6 +90,7 @@ def test_every_strategy_keeps_the_best_answer(tmp_path: Path, problem: str, quic
     assert spent["evaluations"] == sum(outcome is not None for outcome in outcomes)
 
 
+@pytest.mark.proof("models", "search", "generation")
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_replays_from_its_log_and_from_its_run_folder(
     tmp_path: Path, problem: str, quick: str, strategy: str
@@ -101,6 +105,7 @@ def test_every_strategy_replays_from_its_log_and_from_its_run_folder(
         assert short[0] == short[1]
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_the_viewer_shows_a_verdict_for_each_attempt(tmp_path: Path, problem: str, quick: str) -> None:
     model = by_turn(fenced(WRONG), "No.", fenced(RIGHT))
     sample = whole(asked(model, tmp_path, problem, quick, strategy="refine,turns=3"))
@@ -137,6 +142,7 @@ def test_the_profile_is_told_where_it_is_asked_for(tmp_path: Path, problem: str,
     assert "aten::clamp" in last.input[-1].text and "Where its time goes" in last.input[-1].text
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_a_profile_that_the_machine_failed_at_is_made_another_time(
     tmp_path: Path, problem: str, quick: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +209,7 @@ def until_right() -> Solver:
     return driven(UntilRight(), Screen("torch", Templates()))
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_a_strategy_of_one_s_own_drives_the_same_solver(tmp_path: Path, problem: str, quick: str) -> None:
     given = {"device": "cpu", "backend": "torch", "protocol": quick, "measure_performance": False}
     made = kernelbench(problems=problem, **given)  # type: ignore[arg-type]
@@ -216,6 +223,7 @@ def test_a_strategy_of_one_s_own_drives_the_same_solver(tmp_path: Path, problem:
 # ---------------------------------------------------------------- budgets
 
 
+@pytest.mark.proof("models", "search", "generation")
 @pytest.mark.parametrize(
     ("budget", "calls"),
     [("calls=3", 3), ("evaluations=2", 2), ("tokens=25", 3), ("seconds=0.000001", 1), ("calls=9,tokens=12", 1)],
@@ -245,6 +253,7 @@ def many(tmp_path: Path, count: int) -> str:
     return ",".join(str(path) for path in paths)
 
 
+@pytest.mark.proof("models", "search", "generation")
 @pytest.mark.parametrize("limit", [{"budget_tokens": 40}, {"budget_usd": 0.4}])
 def test_the_budget_of_the_run_stops_it_and_a_larger_one_goes_on(
     tmp_path: Path, quick: str, limit: dict[str, Any]
@@ -284,6 +293,7 @@ def test_the_budget_of_the_run_stops_it_and_a_larger_one_goes_on(
     assert "out_of_budget" not in run() and len(calls) == 8
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_what_was_paid_before_its_price_was_known_is_priced(tmp_path: Path, problem: str, quick: str) -> None:
     """A call costs 12 tokens, and a token a cent."""
     out = tmp_path / "run"
@@ -306,6 +316,7 @@ def test_a_paid_answer_is_kept_though_its_price_is_not_known(tmp_path: Path, pro
     assert [record.attempt.answer for record in Run.read(out).attempts()] == [fenced(RIGHT)]
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_a_search_that_ran_out_of_money_gives_its_best_and_goes_on_later(
     tmp_path: Path, problem: str, quick: str
 ) -> None:
@@ -321,6 +332,7 @@ def test_a_search_that_ran_out_of_money_gives_its_best_and_goes_on_later(
     assert [record.outcome.value for record in Run.read(out).evaluations()] == ["wrong_value", "passed"]
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_what_was_judged_without_timing_is_judged_again_where_that_is_measured(
     tmp_path: Path, problem: str, quick: str
 ) -> None:
@@ -385,6 +397,7 @@ def test_the_answer_that_exceeds_a_limit_is_kept_and_judged(
     assert sample.store["spent"]["calls"] == count and kept[0].spent.tokens == 12
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_what_came_before_the_time_was_up_is_the_answer(tmp_path: Path, problem: str, quick: str) -> None:
     """The second of two answers that are asked for at once never comes."""
 
@@ -417,6 +430,7 @@ def test_who_could_not_answer_for_a_limit_has_no_score_and_is_asked_again(
 # ---------------------------------------------------------------- crashes
 
 
+@pytest.mark.proof("models", "search", "generation")
 @pytest.mark.parametrize(
     "strategy", [pytest.param(each, marks=[pytest.mark.nightly] * (each != STRATEGIES[1])) for each in STRATEGIES]
 )
@@ -464,6 +478,7 @@ def waiting(out: Path) -> bool:
 # ---------------------------------------------------------------- the command
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_run_takes_a_strategy_and_budgets(tmp_path: Path, problem: str, quick: str) -> None:
     out, path = tmp_path / "run", tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps({"problem": problem, "answer": fenced(s)}) + "\n" for s in (WRONG, RIGHT)))

@@ -27,7 +27,6 @@ from asking import (
     WRONG,
     asked,
     close_judges,
-    command_here,
     elsewhere,
     eval_command,
     fenced,
@@ -41,6 +40,7 @@ from asking import (
     scripted,
     verdict_in,
 )
+from commands import command_here
 from inspect_ai import Epochs
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import ChatMessage, ChatMessageUser, GenerateConfig, ModelOutput, get_model
@@ -60,6 +60,8 @@ from kernelgauge.report.figures.estimators import pass_at_k
 from kernelgauge.schema import Evaluation, NoCandidate
 from kernelgauge.session.default import default_session
 from kernelgauge.store.run import Run
+
+pytestmark = pytest.mark.processes
 
 # ---------------------------------------------------------------- the task
 
@@ -227,6 +229,7 @@ def test_a_candidate_for_another_device_is_no_candidate(tmp_path: Path, problem:
 # ---------------------------------------------------------------- many samples
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_epochs_give_unbiased_shares_and_pass_at_k(tmp_path: Path, problem: str, quick: str) -> None:
     """Each candidate is judged once, however often it is given."""
     other = tmp_path / "other.py"
@@ -504,6 +507,7 @@ def test_contestants_take_no_more_calls_than_they_can_work_on(monkeypatch: pytes
     assert max(at_once) <= Compiler.at_once
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_the_compiler_is_a_model(tmp_path: Path, quick: str) -> None:
     sample = only(asked("kernelgauge/inductor", tmp_path, "1/19", quick, backend="cpp"))
     assert score_of(sample).value["correct"] == 1, score_of(sample).explanation  # type: ignore[index,call-overload]
@@ -514,6 +518,7 @@ def test_the_compiler_is_a_model(tmp_path: Path, quick: str) -> None:
 # ---------------------------------------------------------------- the commands
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_inspect_finds_the_task_and_scores_its_log_again(tmp_path: Path, problem: str, quick: str) -> None:
     done = eval_command(tmp_path, problem, quick, fenced(RIGHT))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -528,6 +533,7 @@ def test_inspect_finds_the_task_and_scores_its_log_again(tmp_path: Path, problem
     assert wrong.returncode != 0 and "unknown backend" in wrong.stdout and "Traceback" not in wrong.stdout
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_run_model_writes_a_run_folder_with_the_log_in_it(tmp_path: Path, problem: str, quick: str) -> None:
     out = tmp_path / "run"
     path = lines(tmp_path / "a.jsonl", {(problem, 0): fenced(RIGHT), (problem, 1): fenced(WRONG)})
@@ -563,6 +569,7 @@ def test_wrong_uses_of_ask_leave_no_folder(tmp_path: Path, problem: str, quick: 
         assert not out.exists()
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path, problem: str, quick: str) -> None:
     """One of two samples is judged and the other waits for a file, whichever of them comes first."""
     gate, out = tmp_path / "gate", tmp_path / "run"

@@ -217,6 +217,7 @@ def test_only_configurations_of_the_library_itself_travel(transformers: Any):
         encode(object())
 
 
+@pytest.mark.processes
 def test_plain_arguments_need_no_transformers():
     code = (
         "import sys; from kernelgauge.wire.arguments import decode, encode;"
@@ -229,6 +230,7 @@ def test_plain_arguments_need_no_transformers():
 # ---------------------------------------------------------------- evaluation
 
 
+@pytest.mark.proof("problems")
 def test_a_reference_passes_against_itself(transformers, session: Session):
     problem = load_problem("4/7", sizes="small")
     record = session.evaluate(problem, problem.source.replace("class Model(", "class ModelNew("), timed=False)
@@ -264,6 +266,7 @@ def test_only_level_four_has_published_weights():
         load_problem("1/7", sizes="pretrained")
 
 
+@pytest.mark.proof("problems")
 def test_reference_and_candidate_load_published_weights_in_float32(published, session: Session, monkeypatch):
     cache, first = published
     monkeypatch.setenv("HF_HUB_CACHE", str(cache))
@@ -283,6 +286,7 @@ def test_reference_and_candidate_load_published_weights_in_float32(published, se
         )
 
 
+@pytest.mark.processes
 def test_missing_weights_are_said_with_the_place(session: Session, monkeypatch, tmp_path):
     monkeypatch.delenv("HF_HUB_CACHE", raising=False)
     monkeypatch.setenv("HF_HOME", str(tmp_path))
@@ -292,6 +296,7 @@ def test_missing_weights_are_said_with_the_place(session: Session, monkeypatch, 
     assert str(tmp_path / "hub") in str(caught.value)
 
 
+@pytest.mark.processes
 def test_missing_transformers_is_said_in_one_sentence(tmp_path, monkeypatch, cache_folder):
     """A package of that name that cannot be imported, found before the real one."""
     (tmp_path / "transformers.py").write_text("raise ModuleNotFoundError(\"No module named 'transformers'\")\n")

@@ -261,6 +261,7 @@ def test_paths_that_are_no_files_are_refused(tmp_path):
 # ---------------------------------------------------------------- cost
 
 
+@pytest.mark.processes
 def test_finding_a_problem_needs_no_torch():
     code = (
         "import sys; from kernelgauge.problems.loader import load_problem; load_problem('1/23');"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from commands import command_here
 from typer.testing import CliRunner
 
 from kernelgauge.cli.problems import app
@@ -24,6 +23,8 @@ from kernelgauge.session.session import Session
 from kernelgauge.verification import fresh
 from kernelgauge.verification.fresh import generate, recipe
 from kernelgauge.verification.verify import verify
+
+pytestmark = pytest.mark.processes
 
 
 @pytest.mark.parametrize("draw", [fusion.draw, variants.draw])
@@ -47,6 +48,7 @@ def at(drawn: Drawn, size: Sizes) -> Problem:
     return Problem(key="drawn", name=drawn.name, source=with_constants(drawn.source, drawn.sizes.get(size, {})))
 
 
+@pytest.mark.proof("problems", "verification")
 @pytest.mark.parametrize("words", ["fusion", "variants"])
 def test_kept_problems_are_sound_at_every_size(session: Session, words: str) -> None:
     kept = list(generate(session, recipe(session, words, seed=3), 2))
@@ -121,18 +123,18 @@ def test_a_recipe_that_gives_nothing_sound_says_so(session: Session, monkeypatch
         list(generate(session, lambda number: replace(broken, source=f"{broken.source}# {number}\n"), 1))
 
 
+@pytest.mark.proof("problems", "verification")
 def test_generated_suite_works_by_name(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KERNELGAUGE_SUITES", str(tmp_path / "suites"))
-    command = [sys.executable, "-m", "kernelgauge", "problems"]
     options = ["--recipe", "variants", "--count", "2", "--seed", "5", "--suite", "fresh"]
-    done = subprocess.run([*command, "generate", *options], capture_output=True, text=True, timeout=300)
+    done = command_here("problems", "generate", *options)
     assert done.returncode == 0, done.stderr
-    listed = subprocess.run([*command, "list", "--suite", "fresh", "--json"], capture_output=True, text=True)
+    listed = command_here("problems", "list", "--suite", "fresh", "--json")
     keys = [row["key"] for row in json.loads(listed.stdout)]
     assert keys == ["fresh:1/1", "fresh:1/2"]
     for key in keys:
         assert verify(session, key, [load_protocol("strict")]).broken == ()
-    again = subprocess.run([*command, "generate", *options], capture_output=True, text=True, timeout=300)
+    again = command_here("problems", "generate", *options)
     assert again.returncode == 2 and "already" in again.stderr
 
 

@@ -1,5 +1,7 @@
 """Other people's problems: imported from real files by the real command, damaged in every way, judged by their names.
 
+Commands run in this process, but where they are killed or denied the disk.
+
 The problem files here are written for these tests, in KernelBench's way of naming.
 """
 
@@ -20,6 +22,7 @@ from typing import Any
 
 import pytest
 from browser import BROWSER, Browser, texts_in
+from commands import command_here
 from factories import make_answer, make_evaluation, make_header, quick_protocol
 
 from kernelgauge.errors import ProblemError, StoreError
@@ -65,9 +68,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def kernelgauge(folder: Path, arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kernelgauge", *shlex.split(arguments)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, **options)
+def kernelgauge(folder: Path, arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return command_here(*shlex.split(arguments), folder=folder, **variables)
 
 
 def assert_one_sentence(done: subprocess.CompletedProcess[str], word: str, code: int = 2) -> None:
@@ -110,6 +112,7 @@ def left_over(home: Path) -> list[str]:
 # ---------------------------------------------------------------- a checkout and folders
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("below", ["", "KernelBench"])
 def test_a_checkout_becomes_a_suite(tmp_path: Path, home: Path, below: str) -> None:
     source = checkout(tmp_path / "theirs")
@@ -400,6 +403,7 @@ def test_a_parquet_file_that_is_none_is_one_sentence(tmp_path: Path, home: Path)
     assert left_over(home) == []
 
 
+@pytest.mark.processes
 def test_without_pyarrow_the_extra_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(b"")
     code = (
@@ -414,6 +418,7 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- wrong use
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -475,7 +480,7 @@ def test_suites_are_listed_and_removed(tmp_path: Path, home: Path) -> None:
     assert rows["kernelgauge"]["levels"] == {str(n): len(catalogue.keys([n])) for n in catalogue.LEVELS}
     assert "is malformed" in rows["damaged"]["damage"]
     assert "newer kernelgauge" in rows["older"]["damage"]
-    table = kernelgauge(tmp_path, "problems suites", env={**os.environ, "COLUMNS": "200"}).stdout
+    table = kernelgauge(tmp_path, "problems suites", COLUMNS="200").stdout
     assert "0: 1, 2: 1" in table and "built" not in table
 
     assert kernelgauge(tmp_path, "problems remove mine").returncode == 0
@@ -483,6 +488,7 @@ def test_suites_are_listed_and_removed(tmp_path: Path, home: Path) -> None:
     assert left_over(home) == ["older"]
 
 
+@pytest.mark.processes
 def test_a_damaged_suite_is_refused_in_one_sentence(tmp_path: Path, home: Path) -> None:
     import_suite(files(tmp_path / "own", {"1_first.py": RELU}), "mine")
     row = json.loads((home / "mine/level0.json").read_text())[0]
@@ -498,7 +504,9 @@ def test_a_damaged_suite_is_refused_in_one_sentence(tmp_path: Path, home: Path) 
         (home / "mine/level0.json").write_text(content)
         assert_one_sentence(kernelgauge(tmp_path, "problems show mine:0/1"), word)
     (home / "mine/level0.json").unlink()
-    assert_one_sentence(kernelgauge(tmp_path, "problems list --suite mine --level 0"), "has level none")
+    # In a process of its own: this one knows the suite already.
+    line = [sys.executable, "-m", "kernelgauge", "problems", "list", "--suite", "mine", "--level", "0"]
+    assert_one_sentence(subprocess.run(line, capture_output=True, text=True), "has level none")
 
 
 def test_a_folder_of_suites_that_is_a_file_is_one_sentence(tmp_path: Path, home: Path) -> None:
@@ -524,6 +532,7 @@ def many(folder: Path, mark: str, count: int = 1000) -> Path:
     return files(folder, {f"{number}_p.py": f"# {mark}\n{RELU}" for number in range(count)})
 
 
+@pytest.mark.proof("problems", "cli")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_stopped_import_leaves_the_old_suite(tmp_path: Path, home: Path, number: signal.Signals) -> None:
     import_suite(many(tmp_path / "old", "old", 3), "mine")
@@ -551,6 +560,7 @@ def test_a_stopped_import_leaves_the_old_suite(tmp_path: Path, home: Path, numbe
     assert left_over(home) == ["mine"], "the next import removes what a killed one left"
 
 
+@pytest.mark.processes
 def test_two_imports_at_once_are_one_after_the_other(tmp_path: Path, home: Path) -> None:
     many(tmp_path / "own", "same", 50)
     command = [sys.executable, "-m", "kernelgauge", "problems", "import", "own", "--suite", "mine"]
@@ -565,16 +575,19 @@ def small_files_only() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(RELU) - 10, resource.RLIM_INFINITY))
 
 
+@pytest.mark.processes
 def test_a_full_disk_leaves_nothing(tmp_path: Path, home: Path) -> None:
     import_suite(files(tmp_path / "old", {"1_old.py": RELU}), "mine")
     files(tmp_path / "own", {"1_new.py": RELU, "2_new.py": RELU})
     for suite in ("mine --replace", "other"):
-        done = kernelgauge(tmp_path, f"problems import own --suite {suite}", preexec_fn=small_files_only)
+        command = [sys.executable, "-m", "kernelgauge", "problems", "import", "own", "--suite", *suite.split()]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=small_files_only)
         assert_one_sentence(done, "disk full", code=3)
     assert left_over(home) == ["mine"]
     assert catalogue.keys(suite="mine") == ["mine:0/1"]
 
 
+@pytest.mark.processes
 def test_a_full_file_system_leaves_nothing(tmp_path: Path, home: Path) -> None:
     many(tmp_path / "own", "mark", 200)
     home.mkdir()
@@ -781,6 +794,7 @@ def _chained(source: str) -> str:
     return "\n".join(kept) + "\n"
 
 
+@pytest.mark.proof("problems", "cli")
 @pytest.mark.parametrize("style", ["products", "typed", "paired", "chained"])
 def test_a_checkout_in_other_ways_of_writing_has_the_sizes_of_the_built_in_suite(tmp_path: Path, style: str) -> None:
     keys = catalogue.keys([1, 2, 3])
@@ -895,6 +909,7 @@ def quick(folder: Path) -> Path:
     return folder / "quick.toml"
 
 
+@pytest.mark.proof("problems", "cli")
 def test_eval_of_an_imported_problem(tmp_path: Path, kb: str) -> None:
     (tmp_path / "good.py").write_text(as_candidate(RELU))
     (tmp_path / "built_in.py").write_text(as_candidate(load_problem("1/19").source))
@@ -909,6 +924,7 @@ def test_eval_of_an_imported_problem(tmp_path: Path, kb: str) -> None:
     assert json.loads(done.stdout)["sizes"] == "full", "it has no medium"
 
 
+@pytest.mark.proof("problems", "cli")
 def test_a_run_on_a_suite_goes_on_and_is_reported(tmp_path: Path) -> None:
     sources = {"1_alone.py": ONE_SIZE, "2_other.py": ONE_SIZE, "level1/19_ReLU.py": RELU}
     import_suite(files(tmp_path / "own", sources), "mine")
@@ -965,12 +981,14 @@ def test_a_run_on_a_suite_goes_on_and_is_reported(tmp_path: Path) -> None:
     assert_one_sentence(kernelgauge(tmp_path, "reeval run"), "there is no suite 'mine'")
 
 
+@pytest.mark.proof("problems", "cli")
 def test_a_folder_answers_one_suite(tmp_path: Path, kb: str) -> None:
     files(tmp_path / "answers", {"1_19.py": as_candidate(RELU)})
     done = kernelgauge(tmp_path, "run --problems kb:1/19,1/19 --contestant folder:answers --device cpu --out run")
     assert_one_sentence(done, "answers one suite, and the problems are of kb, kernelgauge")
 
 
+@pytest.mark.proof("problems", "cli")
 def test_reeval_of_a_level_that_not_every_suite_of_the_run_has(tmp_path: Path, kb: str) -> None:
     import_suite(files(tmp_path / "own", {"1_alone.py": ONE_SIZE}), "mine")
     with Run.create(tmp_path / "run", make_header(problems=("mine:0/1", "kb:1/19"))) as run:
@@ -984,6 +1002,7 @@ def test_reeval_of_a_level_that_not_every_suite_of_the_run_has(tmp_path: Path, k
     assert_one_sentence(done, "there is no level 9 in any suite")
 
 
+@pytest.mark.proof("problems", "cli")
 def test_a_run_does_not_mix_what_a_suite_was_with_what_replaced_it(tmp_path: Path) -> None:
     import_suite(files(tmp_path / "own", {"1_first.py": ONE_SIZE, "2_second.py": ONE_SIZE}), "mine")
     files(tmp_path / "answers", {f"0_{number}.py": as_candidate(ONE_SIZE) for number in (1, 2)})
@@ -1005,6 +1024,7 @@ def test_a_run_does_not_mix_what_a_suite_was_with_what_replaced_it(tmp_path: Pat
     assert [each.outcome.value for each in Run.read(tmp_path / "again").evaluations()] == ["wrong_value"], done.stderr
 
 
+@pytest.mark.proof("problems", "cli")
 def test_names_alone_tell_the_suite(tmp_path: Path, kb: str) -> None:
     files(tmp_path / "answers", {"4_7.py": as_candidate(ONE_SIZE)})
     done = kernelgauge(
@@ -1036,6 +1056,7 @@ def test_wrong_use_of_a_suite_in_a_run(tmp_path: Path, arguments: str, word: str
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.proof("problems", "cli")
 def test_sizes_that_a_suite_lacks_are_an_error_in_every_command(tmp_path: Path) -> None:
     import_suite(files(tmp_path / "own", {"1_alone.py": ONE_SIZE}), "mine")
     (tmp_path / "good.py").write_text(as_candidate(ONE_SIZE))
@@ -1098,6 +1119,7 @@ def test_levels_of_a_suite_in_the_scores() -> None:
     assert any("mix the suites kernelgauge, mine" in warning for warning in mixed.warnings)
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is on PATH")
 @pytest.mark.parametrize("anchor", ["#mine:0/3", "#mine%3A0%2F3"])
 def test_the_page_of_a_suite_opens_at_its_problems(tmp_path: Path, anchor: str) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import command_here
 from factories import make_answer, make_environment, make_header
 from rich.console import Console
 
@@ -197,12 +196,11 @@ def test_the_tables_fit_100_columns_and_print_markup_as_text(tmp_path: Path) -> 
 def test_the_command(tmp_path: Path) -> None:
     for name, speedup in (("a", 1.0), ("b", 2.0), ("c", 0.5)):
         stored(tmp_path / name, {"1/1": {"speedup": speedup}})
-    compared = [sys.executable, "-m", "kernelgauge", "compare"]
     folders = [str(tmp_path / name) for name in "abc"]
-    done = subprocess.run([*compared, *folders, "--json"], capture_output=True, text=True, timeout=60)
+    done = command_here("compare", *folders, "--json")
     assert done.returncode == 0, done.stderr
     assert [versus["rows"][0]["verdict"] for versus in json.loads(done.stdout)["versus"]] == ["faster", "slower"]
-    alone = subprocess.run([*compared, folders[0]], capture_output=True, text=True, timeout=60)
+    alone = command_here("compare", folders[0])
     assert alone.returncode == 2 and "two runs" in alone.stderr
-    table = subprocess.run([*compared, *folders], capture_output=True, text=True, timeout=60)
+    table = command_here("compare", *folders)
     assert "b against a" in table.stdout and "c against a" in table.stdout

@@ -7,13 +7,13 @@ import io
 import json
 import math
 import re
-import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+from commands import command_here
 from factories import BOUND, make_answer, make_evaluation, make_header, make_log, make_run, make_timing
 
 import kernelgauge as kg
@@ -204,17 +204,11 @@ def test_a_log_of_inspect_is_read_as_a_run(tmp_path: Path) -> None:
         kg.load(tmp_path / "empty.json")
 
 
-def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kernelgauge", *arguments], capture_output=True, text=True, timeout=60
-    )
-
-
 def test_the_command_prints_one_table_or_writes_all(folder: Path, tmp_path: Path) -> None:
-    printed = ran("export", str(folder))
+    printed = command_here("export", str(folder))
     assert printed.returncode == 0, printed.stderr
     assert [row["problem"] for row in csv.DictReader(io.StringIO(printed.stdout))] == ["1/1", "1/23"]
-    written = ran("export", str(folder), str(folder), "--format", "json", "--out", str(tmp_path / "tables"))
+    written = command_here("export", str(folder), str(folder), "--format", "json", "--out", str(tmp_path / "tables"))
     assert written.returncode == 0, written.stderr
     assert {path.stem for path in (tmp_path / "tables").iterdir()} == set(TABLES)
     assert len(json.loads((tmp_path / "tables" / "evaluations.json").read_text())) == 4
@@ -231,6 +225,6 @@ def test_the_command_prints_one_table_or_writes_all(folder: Path, tmp_path: Path
     ],
 )
 def test_wrong_use_of_the_command(folder: Path, arguments: str, said: str) -> None:
-    done = ran("export", *arguments.format(folder).split())
+    done = command_here("export", *arguments.format(folder).split())
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr and "Traceback" not in done.stderr

@@ -38,6 +38,8 @@ from kernelgauge.schema import (
 from kernelgauge.schema.rules import Finding
 from kernelgauge.store import Run
 
+pytestmark = pytest.mark.processes
+
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is on PATH")
 
 EVIL = "</script><script>document.title='owned'</script><img src=x onerror=document.title='owned'><!--<script>"
@@ -556,6 +558,7 @@ def test_5000_evaluations_open_in_two_seconds(tmp_path: Path, browser: Browser) 
     assert browser.said == []
 
 
+@pytest.mark.proof
 @needs_browser
 def test_5000_large_attempts_keep_the_page_small_and_quick(tmp_path: Path, browser: Browser) -> None:
     """Sources of 100 kB, logs and reasons as long as they come; hardly anything of them can be compressed."""

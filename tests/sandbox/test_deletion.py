@@ -115,6 +115,7 @@ def test_what_is_not_there_is_no_matter(tmp_path: Path) -> None:
         delete(tmp_path / "never" / "was")
 
 
+@pytest.mark.processes
 def test_folders_closed_to_their_owner(tmp_path: Path) -> None:
     folder = tmp_path / "user"
     folder.mkdir()
@@ -133,6 +134,7 @@ def test_folders_closed_to_their_owner(tmp_path: Path) -> None:
     assert as_a_user(folder, work) == 0
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files that nobody may delete")
 def test_what_cannot_be_deleted_is_named_and_hinders_nobody(tmp_path: Path) -> None:
     root = tmp_path / "scratch"
@@ -181,6 +183,7 @@ def test_a_build_that_fails_leaves_nothing_in_the_cache(tmp_path: Path) -> None:
     assert made and (folder / "fine").exists()
 
 
+@pytest.mark.proof("sandbox", "worker")
 def test_a_build_nested_too_deeply_is_refused_and_deleted(tmp_path: Path) -> None:
     """In a process with little room for recursion, as threads of a server have."""
     script = """

@@ -62,6 +62,7 @@ def test_a_message_says_what_was_seen() -> None:
         Running.decode(b"1 2 3")
 
 
+@pytest.mark.processes
 def test_who_is_pursued_has_run_no_longer_than_its_clock_says() -> None:
     """It computes until it is stopped: what it has used since the last tick comes to its clock only then."""
     script = "import time\nwhile time.process_time() < 60: pass"
@@ -216,27 +217,32 @@ def first_of_a_namespace(script: str, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(os.geteuid() != 0, reason="a process namespace of its own needs root here")
 def test_a_process_that_goes_on_is_found_by_the_real_clock() -> None:
     assert "ms of processor time" in first_of_a_namespace(INSIDE)
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(os.geteuid() != 0, reason="a process namespace of its own needs root here")
 def test_what_was_stopped_in_the_middle_of_its_work_has_not_run_since() -> None:
     assert first_of_a_namespace(AGAIN_AND_AGAIN).strip() == "[]"
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(os.geteuid() != 0, reason="a process namespace of its own needs root here")
 def test_what_ends_or_begins_during_a_stop_is_found() -> None:
     assert first_of_a_namespace(ENDS).strip() == "1 of 2 processes have ended"
     assert first_of_a_namespace(BEGINS).strip() == "a process or a thread was started"
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(os.geteuid() != 0, reason="a process namespace of its own needs root here")
 def test_what_wakes_itself_is_stopped_or_said_to_be_awake() -> None:
     assert first_of_a_namespace(WAKES).startswith(("still", "awake, True"))
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(os.geteuid() != 0, reason="a process namespace of its own needs root here")
 def test_what_cannot_be_interrupted_is_not_taken_for_stopped(tmp_path: Path) -> None:
     assert "awake=1" in first_of_a_namespace(UNINTERRUPTIBLE, str(tmp_path / "fifo"))

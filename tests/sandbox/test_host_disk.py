@@ -57,6 +57,7 @@ def test_counting_ends_at_the_limit(tmp_path: Path) -> None:
     assert 10 * 16384 < stored([], 10 * 16384, [tmp_path]) < 12 * 16384, "an empty file takes room too"
 
 
+@pytest.mark.processes
 def test_what_has_lost_its_name_counts_once_while_it_is_open(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLDS]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path) as process:
@@ -95,6 +96,7 @@ class ModelNew(torch.nn.Module):
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(("files", "outcome"), [(5, "passed"), (40, "runtime_error")])
 def test_what_a_candidate_writes_is_limited_in_all(files: int, outcome: str) -> None:
     with Session(limits=Limits(disk_gb=0.2), device="cpu") as session:

@@ -20,6 +20,8 @@ from kernelgauge.schema import Problem
 from kernelgauge.session.session import Session
 from kernelgauge.wire.candidate_commands import Load
 
+pytestmark = pytest.mark.processes
+
 MEGABYTE = 2**20
 HOLDS = """
 import json, mmap, os, sys, time
@@ -159,6 +161,7 @@ class ModelNew(torch.nn.Module):
 """
 
 
+@pytest.mark.proof("sandbox", "worker")
 @pytest.mark.parametrize(
     ("times", "children", "outcome"),
     [(3, 0, "passed"), (12, 0, "out_of_memory"), (0, 3, "passed"), (0, 12, "out_of_memory")],

@@ -28,6 +28,8 @@ from kernelgauge.schema import Outcome, Problem
 from kernelgauge.session.session import Session
 from kernelgauge.wire.candidate_commands import Load
 
+pytestmark = pytest.mark.processes
+
 PROBE = """
 import json, os, pathlib, subprocess, sys
 

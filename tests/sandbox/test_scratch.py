@@ -6,11 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from kernelgauge.sandbox.scratch import ScratchFolders
+
+pytestmark = pytest.mark.processes
 
 MAKE_ONE_AND_WAIT = """
 import sys, time
 from pathlib import Path
+import pytest
+
 from kernelgauge.sandbox.scratch import ScratchFolders
 print(ScratchFolders(Path(sys.argv[1])).make("worker"), flush=True)
 time.sleep(600)

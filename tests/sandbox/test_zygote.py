@@ -19,6 +19,8 @@ from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.wire.candidate_commands import Build
 
+pytestmark = pytest.mark.processes
+
 DRIVER = """
 static int started;
 int cuInit(unsigned int flags) { started = 1; return 0; }

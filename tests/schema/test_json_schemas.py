@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import command_here
 from factories import make_answer, make_baseline, make_evaluation, make_header, make_run
 from jsonschema import Draft202012Validator
 
@@ -34,6 +35,7 @@ def complaints(name: str, said: Any) -> list[str]:
     return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(said)]
 
 
+@pytest.mark.processes
 def test_the_files_are_what_the_records_say(tmp_path: Path) -> None:
     code = f"import schemas; from pathlib import Path; schemas.write(Path({str(tmp_path)!r}))"
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": str(EXTENSION)})
@@ -75,6 +77,7 @@ def folder(tmp_path: Path, problem: str, quick: str) -> Path:
     return tmp_path
 
 
+@pytest.mark.proof("schema", "cli")
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
@@ -100,9 +103,7 @@ def test_what_is_printed_is_described(
     (folder / "own").mkdir()
     (folder / "own" / "1_scaled.py").write_text((folder / "scaled.py").read_text())
     words = arguments.format(quick=quick).split()
-    done = subprocess.run(
-        [sys.executable, "-m", "kernelgauge", *words, "--json"], cwd=folder, capture_output=True, text=True
-    )
+    done = command_here(*words, "--json", folder=folder)
     assert done.stdout, done.stderr
     said = json.loads(done.stdout)
     assert complaints(name, said) == []

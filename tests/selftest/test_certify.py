@@ -16,6 +16,9 @@ from kernelgauge.cli.main import app
 from kernelgauge.selftest.certify import BackendResult, certify
 from kernelgauge.session.session import Session
 
+pytestmark = pytest.mark.processes
+
+CERTIFICATION = pytest.mark.proof("selftest/certify.py", "backends", unit="certification")
 PLACES = [(name, device) for name in names() for device in backend_named(name).devices]
 
 # Backends that each fail one of the three fixtures, or cannot be asked; a worker imports this module by name.
@@ -92,10 +95,12 @@ def findings(session: Session) -> dict[tuple[str, str], BackendResult]:
     return {(finding.backend, finding.device): finding for finding in certify(session)}
 
 
+@CERTIFICATION
 def test_every_backend_has_a_finding_for_each_device(findings: dict[tuple[str, str], BackendResult]) -> None:
     assert list(findings) == PLACES
 
 
+@CERTIFICATION
 @pytest.mark.parametrize(("name", "device"), PLACES)
 def test_what_can_run_here_works(findings: dict[tuple[str, str], BackendResult], name: str, device: str) -> None:
     finding = findings[name, device]
@@ -120,6 +125,7 @@ def liars(tmp_path_factory: pytest.TempPathFactory, cache_folder: Path) -> Itera
             yield session
 
 
+@pytest.mark.proof("selftest/certify.py", "backends")
 @pytest.mark.parametrize(
     ("name", "works", "words"),
     [
@@ -140,6 +146,7 @@ def test_a_backend_that_lies_is_caught(
     assert all(word in finding.why for word in words), finding.why
 
 
+@CERTIFICATION
 def test_doctor_prints_environment_and_backends(findings: dict[tuple[str, str], BackendResult]) -> None:
     """As a user calls it; `findings` has filled the build cache."""
     done = subprocess.run(

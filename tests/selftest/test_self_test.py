@@ -28,6 +28,8 @@ from kernelgauge.selftest.self_test import LIMITS, _mistimed, chosen, selftest
 from kernelgauge.selftest.specimens import KEYS, specimens
 from kernelgauge.session.session import Session
 
+pytestmark = pytest.mark.processes
+
 run = CliRunner().invoke
 
 
@@ -40,6 +42,7 @@ def test_one_specimen_as_json(cache_folder: Path) -> None:
     assert told["left_behind"] == []
 
 
+@pytest.mark.proof("selftest/self_test.py", "cli")
 def test_an_interrupted_one_says_what_it_has_judged(cache_folder: Path) -> None:
     """The real command, on a terminal that shows how far it is."""
     shown, theirs = os.openpty()
@@ -99,6 +102,7 @@ def test_a_verdict_that_is_not_due_is_shown_and_ends_with_one(
     assert "relative error" in done.stdout
 
 
+@pytest.mark.proof("selftest/self_test.py", "cli")
 def test_a_time_that_was_forged_deviates(cache_folder: Path) -> None:
     """Honest work for which no time below ten seconds is believed."""
     (copy,) = chosen("same_operations")
@@ -117,6 +121,7 @@ def test_a_time_is_forged_from_the_speedup_on_that_its_header_says(name: str, sp
         assert ("its time was forged" in _mistimed(specimen, record)) is forged
 
 
+@pytest.mark.proof("selftest/self_test.py", "cli")
 def test_a_clock_that_was_believed_would_show(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The parent's clock is what stops it: by the worker's own word the same specimen deviates."""
 

@@ -16,6 +16,8 @@ from kernelgauge.selftest.self_test import LIMITS, SpecimenResult, left_behind, 
 from kernelgauge.selftest.specimens import Specimen, problem, specimens
 from kernelgauge.session.session import Session
 
+pytestmark = pytest.mark.processes
+
 ALL = specimens()
 BY_NAME = {specimen.name: specimen for specimen in ALL}
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "threat-model.md"
@@ -29,15 +31,50 @@ def strict_session(cache_folder: Path) -> Iterator[Session]:
         yield session
 
 
+JUDGING = (
+    "sandbox",
+    "worker",
+    "evaluation/sides",
+    "evaluation/supervisor.py",
+    "evaluation/checking.py",
+    "protocols",
+    "selftest/self_test.py",
+)
+"""What every specimen goes through."""
+DEFENCES = {
+    "build": (*JUDGING, "backends", "evaluation/build.py", "evaluation/screen.py"),
+    "correctness": (*JUDGING, "checks", "evaluation/correctness", "wire"),
+    "fault": (*JUDGING, "evaluation/failures.py", "evaluation/retries.py", "wire"),
+    "process": (*JUDGING, "deletion.py", "wire"),
+    "rules": (*JUDGING, "checks", "evaluation/kernel_rules.py", "backends", "syntax.py"),
+    "timing": (*JUDGING, "timing", "evaluation/measurement", "evaluation/rounds.py", "evaluation/pair.py"),
+}
+"""By area of the threat model: the code that refuses what must be refused there, and accepts what is honest."""
+
+
+def as_a_proof(specimen: Specimen) -> pytest.ParameterSet:
+    """Honest ones take turns by area, the others by class: in every run each class has one that must be refused."""
+    honest = specimen.kind == "honest"
+    family = f"honest {specimen.area}" if honest else f"refused {specimen.header['class']}"
+    text = specimen.source + specimen.problem_on("cpu").source
+    proof = pytest.mark.proof(*DEFENCES[specimen.area], text=text, family=family)
+    return pytest.param(specimen, id=f"{specimen.kind}/{specimen.name}", marks=proof)
+
+
 @pytest.fixture(scope="module")
-def findings(strict_session: Session) -> dict[str, SpecimenResult]:
-    """One run over all of them: honest ones stand between the others, and show what those may have left behind."""
-    found = selftest(strict_session, ALL, "cpu", jobs=2)
+def findings(strict_session: Session, request: pytest.FixtureRequest) -> dict[str, SpecimenResult]:
+    """One run over all whose turn it is: honest ones stand between the others, and show what those may have left
+    behind."""
+    here = [item for item in request.session.items if isinstance(item, pytest.Function) and item.path == request.path]
+    asked = [
+        item.callspec.params["specimen"] for item in here if item.originalname == "test_specimen_gets_its_verdict"
+    ]
+    found = selftest(strict_session, asked, "cpu", jobs=2)
     return {finding.path: finding for finding in found}
 
 
 @pytest.mark.timeout(1800)  # the first of them waits for all
-@pytest.mark.parametrize("specimen", ALL, ids=lambda s: f"{s.kind}/{s.name}")
+@pytest.mark.parametrize("specimen", [as_a_proof(specimen) for specimen in ALL])
 def test_specimen_gets_its_verdict(specimen: Specimen, findings: dict[str, SpecimenResult]) -> None:
     finding = findings[f"{specimen.kind}/{specimen.name}"]
     if finding.verdict == "skipped":
@@ -83,6 +120,7 @@ def test_every_class_with_something_to_refuse_has_something_to_accept() -> None:
     assert {s.header["class"] for s in ALL} == honest
 
 
+@pytest.mark.proof("sandbox", "worker", "evaluation/sides")
 @pytest.mark.parametrize(
     ("name", "defence"),
     [("computes_in_the_copy", "looks"), ("slows_the_reference", "check_still"), ("wakes_itself", "check_still")],

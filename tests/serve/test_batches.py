@@ -35,6 +35,8 @@ from kernelgauge.training import load_reward
 from kernelgauge.training.judgement import Judgement
 from kernelgauge.training.request import request_of
 
+pytestmark = pytest.mark.processes
+
 HERE = make_environment()
 
 

@@ -34,6 +34,8 @@ from kernelgauge.training import load_reward, parts
 from kernelgauge.training.judgement import no_verdict
 from kernelgauge.training.request import request_of
 
+pytestmark = pytest.mark.processes
+
 RIGHT = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n"
 WRONG = RIGHT.replace("torch.relu(x)", "torch.relu(x) + 1")
 CHEAT = f"import kernelgauge.evaluation\n{RIGHT}"

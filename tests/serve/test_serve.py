@@ -93,6 +93,7 @@ def the_claim(claims: SubmissionClaims) -> SubmissionClaim:
 # Accounts
 
 
+@pytest.mark.processes
 def test_a_token_opens_its_account_until_it_is_revoked(engine: Engine) -> None:
     accounts = Accounts(engine)
     token = accounts.add("ann")
@@ -127,6 +128,7 @@ def test_tokens_are_nowhere_in_the_database(tmp_path: Path) -> None:
 # The queue
 
 
+@pytest.mark.processes
 def test_judges_at_once_never_hold_the_same_submission(engine: Engine) -> None:
     numbers = handed_in(engine, 60)
     claims = SubmissionClaims(engine)
@@ -139,6 +141,7 @@ def test_judges_at_once_never_hold_the_same_submission(engine: Engine) -> None:
     assert sorted(taken) == numbers
 
 
+@pytest.mark.processes
 def test_what_a_dead_judge_held_is_judged_by_another_and_only_once(engine: Engine) -> None:
     handed_in(engine, 1)
     dead = the_claim(SubmissionClaims(engine, lease=-1.0))
@@ -155,6 +158,7 @@ def test_what_a_dead_judge_held_is_judged_by_another_and_only_once(engine: Engin
     assert found.record is not None and found.record.speedup == 2.0
 
 
+@pytest.mark.processes
 def test_a_lease_that_is_renewed_holds(engine: Engine) -> None:
     handed_in(engine, 1)
     claim = the_claim(SubmissionClaims(engine, lease=-1.0))
@@ -163,6 +167,7 @@ def test_a_lease_that_is_renewed_holds(engine: Engine) -> None:
     assert SubmissionClaims(engine).end(claim, make_evaluation("1/19"))
 
 
+@pytest.mark.processes
 def test_what_kills_its_judges_is_given_up(engine: Engine) -> None:
     handed_in(engine, 2)
     for _ in range(ATTEMPTS):
@@ -174,6 +179,7 @@ def test_what_kills_its_judges_is_given_up(engine: Engine) -> None:
     assert found is not None and found.state == "failed" and "no judge came to an end" in found.reason
 
 
+@pytest.mark.processes
 def test_what_was_interrupted_or_only_claimed_costs_no_attempt(engine: Engine) -> None:
     handed_in(engine, 1)
     claims = SubmissionClaims(engine)
@@ -185,6 +191,7 @@ def test_what_was_interrupted_or_only_claimed_costs_no_attempt(engine: Engine) -
     assert the_claim(claims).attempts == 0
 
 
+@pytest.mark.processes
 def test_what_a_machine_could_not_judge_rests_and_is_given_to_another_first(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +227,7 @@ class Later:
         return time.time() + self._seconds
 
 
+@pytest.mark.processes
 def test_what_could_not_be_judged_waits_again_when_it_is_handed_in_again(engine: Engine) -> None:
     desk, ann, claims = Submissions(engine), an_account(engine), SubmissionClaims(engine)
     assert desk.hand_in(ann, "1/19", "x = 1\n") == (1, True)
@@ -233,6 +241,7 @@ def test_what_could_not_be_judged_waits_again_when_it_is_handed_in_again(engine:
     assert desk.hand_in(ann, "1/19", "x = 1\n") == (1, False)
 
 
+@pytest.mark.processes
 def test_what_waits_again_counts_like_what_is_new(engine: Engine) -> None:
     desk, ann, claims = (
         Submissions(engine, Allowance(per_hour=1, waiting=9)),
@@ -250,6 +259,7 @@ def test_what_waits_again_counts_like_what_is_new(engine: Engine) -> None:
         desk.hand_in(ann, "1/19", "x = 1\n")
 
 
+@pytest.mark.processes
 def test_a_repeat_needs_no_room(engine: Engine) -> None:
     """The client lost the answer, and asks again."""
     desk = Submissions(engine, Allowance(per_hour=1, waiting=1))
@@ -267,6 +277,7 @@ def test_a_repeat_needs_no_room(engine: Engine) -> None:
         desk.hand_in(ann, "1/19", "x = 1\n")
 
 
+@pytest.mark.processes
 def test_under_another_setting_a_kernel_is_judged_anew(engine: Engine) -> None:
     desk, ann, strict = Submissions(engine), an_account(engine), load_protocol("strict")
     for sizes in ("full", "medium"):
@@ -276,6 +287,7 @@ def test_under_another_setting_a_kernel_is_judged_anew(engine: Engine) -> None:
         assert not desk.hand_in(ann, "1/19", "x = 1\n")[1]
 
 
+@pytest.mark.processes
 def test_a_restart_loses_nothing(engine: Engine) -> None:
     handed_in(engine, 3)
     claims = SubmissionClaims(engine)
@@ -288,6 +300,7 @@ def test_a_restart_loses_nothing(engine: Engine) -> None:
     again.dispose()
 
 
+@pytest.mark.processes
 def test_the_same_kernel_is_judged_once_for_whoever_is_first(engine: Engine) -> None:
     desk, ann, bob = Submissions(engine), an_account(engine), an_account(engine, "bob")
     assert desk.hand_in(ann, "1/19", "x = f(1)\n") == (1, True)
@@ -299,6 +312,7 @@ def test_the_same_kernel_is_judged_once_for_whoever_is_first(engine: Engine) -> 
     assert desk.hand_in(ann, "1/19", "x = f(1)\n", "torch")[1]  # it was recognised as something else
 
 
+@pytest.mark.processes
 def test_two_accounts_at_once_never_have_the_same_kernel(engine: Engine) -> None:
     desk = Submissions(engine, PLENTY)
     people = [an_account(engine, f"account-{number}") for number in range(8)]
@@ -307,6 +321,7 @@ def test_two_accounts_at_once_never_have_the_same_kernel(engine: Engine) -> None
     assert {number for number, _ in found} == {1} and sum(new for _, new in found) == 1
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("allowed", [{"per_hour": 7, "waiting": 50}, {"per_hour": 50, "waiting": 7}], ids=str)
 def test_limits_hold_against_many_requests_at_once(engine: Engine, allowed: dict[str, int]) -> None:
     desk, account = Submissions(engine, Allowance(**allowed)), an_account(engine)
@@ -355,6 +370,7 @@ def locked(postgresql: str, monkeypatch: pytest.MonkeyPatch) -> str:  # noqa: F8
     return postgresql.replace("user=kg", f"user={LOCKED}")
 
 
+@pytest.mark.proof("serve")
 def test_a_server_that_cannot_begin_changes_nothing(tmp_path: Path) -> None:
     """Else the judges of the one that holds the port, or that begins with the right folders, would end."""
     database = f"sqlite:///{tmp_path / 'serve.db'}"
@@ -374,6 +390,7 @@ def test_a_server_that_cannot_begin_changes_nothing(tmp_path: Path) -> None:
             assert address(held) == f"http://[::1]:{held.getsockname()[1]}"
 
 
+@pytest.mark.processes
 def test_a_judge_that_cannot_be_begun_is_begun_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -391,6 +408,7 @@ def test_a_judge_that_cannot_be_begun_is_begun_later(
         pool.close()
 
 
+@pytest.mark.processes
 def test_a_password_of_the_environment_is_needed_once(locked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = opened(locked)
     engine.dispose()  # all that comes now connects anew
@@ -402,6 +420,7 @@ def test_a_password_of_the_environment_is_needed_once(locked: str, monkeypatch: 
     opened(f"{locked}&password=hunter2").dispose()  # what the URL says counts more
 
 
+@pytest.mark.processes
 def test_the_very_same_text_is_found_by_an_index(engine: Engine) -> None:
     """However many there are: it is looked for before anything else is done with what was handed in."""
     desk, ann = Submissions(engine, PLENTY), an_account(engine)
@@ -421,6 +440,7 @@ def test_the_very_same_text_is_found_by_an_index(engine: Engine) -> None:
     assert "submissions_by_text" in plan, plan
 
 
+@pytest.mark.processes
 def test_tables_of_the_version_before_are_brought_up_to_date(engine: Engine) -> None:
     ann = an_account(engine)
     assert Submissions(engine).hand_in(ann, "1/19", "x = 'é'\n") == (1, True)
@@ -476,6 +496,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"kernelgauge.serve.claims.{name}", 0.0)
 
 
+@pytest.mark.processes
 def test_the_loop_keeps_verdicts_repeats_failures_and_gives_back_what_it_holds(engine: Engine, hurried: None) -> None:
     handed_in(engine, 5)
     cannot: list[Evaluation | BaseException] = [BackendMissing("no nvcc") for _ in range(ATTEMPTS)]
@@ -501,6 +522,7 @@ def test_the_loop_keeps_verdicts_repeats_failures_and_gives_back_what_it_holds(e
     assert found[2] and found[2].reason == "" and found[5] and found[5].attempts == 0
 
 
+@pytest.mark.processes
 def test_a_broken_machine_stops_taking_and_makes_nothing_final(engine: Engine) -> None:
     handed_in(engine, 20)
     failing: list[Evaluation | BaseException] = [MachineError("the GPU has fallen off the bus") for _ in range(20)]
@@ -514,6 +536,7 @@ def test_a_broken_machine_stops_taking_and_makes_nothing_final(engine: Engine) -
     assert sum(each.attempts for each in desk.several(range(1, 21))) == 1
 
 
+@pytest.mark.processes
 def test_what_only_this_machine_lacks_does_not_end_its_judge(engine: Engine) -> None:
     handed_in(engine, 2 * FAILURES + 1)
     missing: dict[int, list[Evaluation | BaseException]] = {
@@ -532,6 +555,7 @@ def test_strangers_are_judged_under_secret_seeds_only() -> None:
         check_secret(load_protocol("v0.1"))
 
 
+@pytest.mark.processes
 def test_a_verdict_outlives_a_database_that_is_away(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a full disk: the first writes of the verdict fail."""
     handed_in(engine, 1)
@@ -548,6 +572,7 @@ def test_a_verdict_outlives_a_database_that_is_away(engine: Engine, monkeypatch:
     judged_within(Judge(claims, Scripted({1: [make_evaluation("1/19", 2.0)]})), Submissions(engine))
 
 
+@pytest.mark.proof("serve")
 def test_a_lease_is_renewed_as_long_as_a_judgement_takes(engine: Engine) -> None:
     handed_in(engine, 1)
 
@@ -592,6 +617,7 @@ def the_same(engine: Engine, setting: ServerSetting) -> None:
         check_same(connection, setting)
 
 
+@pytest.mark.processes
 def test_a_judge_of_another_setting_is_refused(engine: Engine) -> None:
     protocol = load_protocol("strict")
     ours = ServerSetting(device="cpu", sizes="small", protocol=protocol, jobs=1)
@@ -611,6 +637,7 @@ def test_a_judge_of_another_setting_is_refused(engine: Engine) -> None:
         the_same(engine, ours)
 
 
+@pytest.mark.processes
 def test_a_judge_ends_when_the_server_judges_otherwise(engine: Engine) -> None:
     """Nothing more is taken, and what was judged by the old rules is no verdict: it waits for another judge."""
     ours = ServerSetting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1)
@@ -638,6 +665,7 @@ def test_a_judge_ends_when_the_server_judges_otherwise(engine: Engine) -> None:
     assert the_claim(SubmissionClaims(engine, setting=theirs)).number == 1
 
 
+@pytest.mark.proof("serve")
 def test_a_running_judge_says_why_it_ends(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path / 'serve.db'}"
     engine = opened(address)
@@ -657,6 +685,7 @@ def test_a_running_judge_says_why_it_ends(tmp_path: Path) -> None:
     engine.dispose()
 
 
+@pytest.mark.processes
 def test_a_verdict_by_other_rules_than_the_servers_is_not_kept(engine: Engine) -> None:
     ours = ServerSetting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1)
     handed_in(engine, 1)
@@ -669,6 +698,7 @@ def test_a_verdict_by_other_rules_than_the_servers_is_not_kept(engine: Engine) -
     assert claims.end(claim, make_evaluation("1/19"))
 
 
+@pytest.mark.processes
 def test_what_waits_is_known_under_the_setting_that_it_is_judged_by(engine: Engine) -> None:
     """Else another could hand in the same kernel, and have it judged a second time under that setting."""
     desk, ann, bob = Submissions(engine), an_account(engine), an_account(engine, "bob")
@@ -694,6 +724,7 @@ def test_without_layers_nobody_is_judged(capsys: pytest.CaptureFixture[str]) -> 
     assert "WARNING: no network, pid, mount, files, reads, syscalls isolation layer" in capsys.readouterr().err
 
 
+@pytest.mark.processes
 def test_a_judge_keeps_what_it_was_told_to_itself() -> None:
     """Neither those it begins nor a program of the same user can read where the database is."""
     script = (
@@ -1054,6 +1085,7 @@ def test_what_a_form_cannot_be_decoded_to_is_a_sentence(web: Web, monkeypatch: p
         assert status == 422 and b"not text in UTF-8" in page
 
 
+@pytest.mark.proof("serve")
 @needs_browser
 def test_hostile_text_is_shown_and_never_runs(web: Web) -> None:
     """Typed into the form by a real browser, judged, and read on every page that shows it."""
@@ -1090,6 +1122,7 @@ def command(*words: str, **environment: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(line, capture_output=True, text=True, env={**os.environ, **environment})
 
 
+@pytest.mark.proof("serve")
 def test_two_judges_a_killed_one_and_a_restart(tmp_path: Path) -> None:
     """The whole command: candidates handed in from a shell, a judge killed in the middle, the server begun again."""
     (tmp_path / "quick.toml").write_text(quick_protocol())
@@ -1144,6 +1177,7 @@ def test_two_judges_a_killed_one_and_a_restart(tmp_path: Path) -> None:
     engine.dispose()
 
 
+@pytest.mark.proof("serve")
 def test_a_judge_needs_a_password_that_nobody_below_it_sees(locked: str) -> None:
     """The whole command, with the password of its PostgreSQL in the environment."""
     token = command("account", "add", "ann", "--db", locked).stdout.strip()

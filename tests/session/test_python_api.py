@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import command_here
 
 import kernelgauge as kg
 from kernelgauge.errors import StoreError, UsageError
@@ -27,11 +26,12 @@ def answers(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.proof("session", "runs.py")
 def test_a_run_goes_on_where_the_command_line_stopped(answers: Path, tmp_path: Path, quick: str) -> None:
     out = tmp_path / "run"
     asked = ["--problems", ",".join(KEYS), "--device", "cpu", "--sizes", "small", "--protocol", quick]
     command = ["run", "--contestant", f"folder:{answers}", "--out", str(out), *asked, "--limit", "1"]
-    done = subprocess.run([sys.executable, "-m", "kernelgauge", *command], capture_output=True, text=True)
+    done = command_here(*command)
     assert done.returncode == 0, done.stderr
     (first,) = kg.load(out).latest()
 
@@ -63,6 +63,7 @@ class Writer:
         return Candidate(problem=problem.key, source=text, backend="torch", contestant=self.name, sample=sample)
 
 
+@pytest.mark.proof("session", "runs.py")
 def test_an_object_is_a_contestant(tmp_path: Path, quick: str) -> None:
     found = kg.run(Writer(), tmp_path / "run", levels=[1], device="cpu", sizes="small", protocol=quick)
     assert [each.problem for each in found.latest()] == [KEYS[0]]
@@ -83,6 +84,7 @@ def test_wrong_use_of_run_is_told_before_anything_is_made(tmp_path: Path) -> Non
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.processes
 def test_profile_tells_where_the_time_goes(problem: str) -> None:
     found = kg.profile(problem, device="cpu")
     assert isinstance(found, kg.Profile)

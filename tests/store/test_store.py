@@ -189,6 +189,7 @@ def test_creating_over_a_run_is_refused(folder: Path) -> None:
 # Damage
 
 
+@pytest.mark.processes
 def test_sigkill_while_writing_loses_nothing_that_was_appended(folder: Path) -> None:
     process = run_python(
         """
@@ -271,6 +272,7 @@ def test_a_record_from_the_future_names_who_wrote_it(folder: Path) -> None:
 # Two processes, full disks, folders that cannot be written
 
 
+@pytest.mark.processes
 def test_a_second_process_is_told_which_process_holds_the_folder(folder: Path) -> None:
     with Run.create(folder, make_header()):
         process = run_python(
@@ -323,6 +325,7 @@ def assert_full_disk_lost_nothing(output: str) -> None:
     assert int(output.split()[-1]) >= 1
 
 
+@pytest.mark.processes
 def test_a_file_size_limit_is_a_full_disk_and_loses_nothing(folder: Path) -> None:
     limit = """
     import resource, signal
@@ -335,6 +338,7 @@ def test_a_file_size_limit_is_a_full_disk_and_loses_nothing(folder: Path) -> Non
     assert Run.read(folder).torn is None
 
 
+@pytest.mark.processes
 def test_a_full_file_system_loses_nothing(tmp_path: Path) -> None:
     sandbox = (
         "unshare",
@@ -391,6 +395,7 @@ def test_baselines_are_read_from_a_compressed_file(tmp_path: Path) -> None:
         read(packed)
 
 
+@pytest.mark.processes
 def test_the_store_does_not_import_torch() -> None:
     code = "import sys, kernelgauge.store, kernelgauge.report; print('torch' in sys.modules)"
     assert finished(run_python(code)).strip() == "False"

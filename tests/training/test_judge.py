@@ -16,6 +16,8 @@ from kernelgauge.errors import UsageError
 from kernelgauge.training import Judge, JudgeConfig
 from kernelgauge.training.parts import PARTS
 
+pytestmark = pytest.mark.processes
+
 RIGHT = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n"
 WRONG = RIGHT.replace("torch.relu(x)", "torch.relu(x) + 1")
 CHEAT = f"import kernelgauge.evaluation\n{RIGHT}"

@@ -21,6 +21,8 @@ from kernelgauge.session.session import Session
 from kernelgauge.verification.facts import differences, fingerprint_differences
 from kernelgauge.verification.verify import verify
 
+pytestmark = pytest.mark.processes
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 OWN = """import torch
@@ -60,11 +62,30 @@ HEAVY = {
     f"3/{number}"
     for number in (5, 7, 9, 10, 11, 12, 15, 16, 19, 20, 22, 23, 24, 26, 29, 30, 35, 36, 37, 38, 39, 40, 41, 42)
 }
-"""Whole networks and long recurrences, eight seconds and more each: `make nightly` has them, and level 4."""
+"""Whole networks and long recurrences, eight seconds and more each, like level 4."""
 
 
-def marked(key: str) -> object:
-    return pytest.param(key, marks=pytest.mark.nightly) if key in HEAVY or key.startswith("4/") else key
+VERIFIER = (
+    "verification",
+    "worker",
+    "wire",
+    "evaluation/resources/description.py",
+    "evaluation/sides/problem_process.py",
+    "problems/constants.py",
+    "problems/facts.py",
+    "problems/loader.py",
+    "problems/sizes.py",
+)
+"""What finds a problem sound: it describes it, runs it, and compares both with what is on record."""
+
+
+def as_a_proof(key: str) -> pytest.ParameterSet:
+    """Heavy ones run at once only where their own text has changed: all of them take too long for `make test`."""
+    entry = catalogue.entry(key)
+    text = repr([load_problem(key).digest, entry, facts(entry.level, entry.number), verified(key)])
+    if key in HEAVY or entry.level == 4:
+        return pytest.param(key, marks=pytest.mark.proof(text=text, family="heavy problems", days=60))
+    return pytest.param(key, marks=pytest.mark.proof(*VERIFIER, text=text, family="problems"))
 
 
 def test_only_a_forward_that_looks_at_values_may_fail_on_the_meta_device(session: Session, tmp_path: Path) -> None:
@@ -76,7 +97,7 @@ def test_only_a_forward_that_looks_at_values_may_fail_on_the_meta_device(session
     assert looks["state"]["linear.weight"] == [16, 16]
 
 
-@pytest.mark.parametrize("key", [marked(key) for key in catalogue.keys([1, 2, 3, 4])])
+@pytest.mark.parametrize("key", [as_a_proof(key) for key in catalogue.keys([1, 2, 3, 4])])
 def test_problem_is_as_published_and_has_not_changed(key: str, session: Session) -> None:
     if key.startswith("4/"):
         pytest.importorskip("transformers", reason="transformers (the extra level4) is not installed")
@@ -247,6 +268,7 @@ def test_a_parameter_with_an_effect_on_some_inputs_only_is_not_idle(session: Ses
     assert "without norm.weight" not in finding.shortcuts["strict"]
 
 
+@pytest.mark.proof("verification", "evaluation/correctness")
 def test_what_the_constructor_sets_is_neither_idle_nor_ignored(session: Session) -> None:
     finding = verify(session, "2/50", [load_protocol("strict")])
     assert not {"scale1", "scale2"} & set(finding.idle)
@@ -282,6 +304,7 @@ def test_a_changed_draw_or_result_shows_in_the_fingerprint() -> None:
             assert list(fingerprint_differences({**before, what: change}, before)) != []
 
 
+@pytest.mark.proof("verification", "evaluation/correctness")
 def test_command_prints_a_table_and_says_by_its_exit_code_whether_all_are_sound(
     tmp_path: Path, cache_folder: Path
 ) -> None:
