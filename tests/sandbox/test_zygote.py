@@ -57,6 +57,16 @@ def test_what_is_imported_once_is_there_in_every_process(zygote: Zygote) -> None
     assert mapped(zygote, "asks") and mapped(zygote, "asks")
 
 
+def test_a_search_path_is_that_of_whoever_set_it(
+    zygote: Zygote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The zygote runs in another folder: what is relative there would be another installation, or none."""
+    monkeypatch.chdir(tmp_path.parent)
+    others = os.environ["PYTHONPATH"].split(os.pathsep)[1:]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([tmp_path.name, *others]))
+    assert mapped(zygote, "asks")
+
+
 def test_a_module_that_starts_the_gpu_is_left_to_those_who_need_it(zygote: Zygote) -> None:
     assert not mapped(zygote, "starts") and not mapped(zygote, "starts")
     assert mapped(zygote, "asks")

@@ -10,6 +10,7 @@ import json
 import os
 import select
 import signal
+import threading
 import time
 
 from kernelgauge.errors import MachineError
@@ -38,6 +39,7 @@ class Reaper:
         self.pid = self.holder = 0
         self._status: int | None = None
         self._killed = False
+        self._reading = threading.Lock()
 
     def handed_over(self) -> None:
         """With the other end open here too, a zygote that ends before it forks would not be noticed."""
@@ -45,7 +47,8 @@ class Reaper:
 
     def await_birth(self, seconds: float) -> None:
         """Raises TimeoutError if the reaper says nothing, MachineError if it is gone."""
-        born = self._report(seconds)
+        self._await_report(seconds)
+        born = self._report()
         self.pid, self.holder = born["pid"], born["holder"]
 
     def status(self) -> int | None:
@@ -64,19 +67,19 @@ class Reaper:
         Raises:
             MachineError: the reaper was killed.
         """
-        if self._status is None:
-            try:
-                self._status = self._report(seconds)["status"]
-            except TimeoutError:
-                if not self._killed:
-                    self._killed = True
-                    with contextlib.suppress(ProcessLookupError):
-                        os.killpg(self.pid, signal.SIGKILL)
-                self._status = self._report(_KILLED_SECONDS)["status"]
-            except MachineError:
-                self._status = -signal.SIGKILL
-                raise
-        return self._status
+        if self._status is not None:
+            return self._status
+        try:
+            return self._end(seconds)
+        except TimeoutError:
+            if not self._killed:
+                self._killed = True
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self.pid, signal.SIGKILL)
+            return self._end(_KILLED_SECONDS)
+        except MachineError:
+            self._status = -signal.SIGKILL
+            raise
 
     def await_end(self) -> None:
         """Wait until the worker is gone, which somebody must have asked for."""
@@ -105,9 +108,19 @@ class Reaper:
             os.close(self._reports)
             self._reports = -1
 
-    def _report(self, seconds: float) -> dict[str, int]:
+    def _end(self, seconds: float) -> int:
+        """Several threads may wait for it: one of them reads, the others are told."""
+        self._await_report(seconds)
+        with self._reading:
+            if self._status is None:
+                self._status = self._report()["status"]
+            return self._status
+
+    def _await_report(self, seconds: float) -> None:
         if not is_readable(self._reports, seconds):
             raise TimeoutError("no word from the reaper")
+
+    def _report(self) -> dict[str, int]:
         line = bytearray()
         while not line.endswith(b"\n"):
             byte = os.read(self._reports, 1)

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from contextlib import ExitStack, suppress
+from pathlib import Path
 
 from kernelgauge.backends.base import search_path
 from kernelgauge.config import Settings
@@ -107,9 +108,12 @@ class BaseZygote(ZygoteProcess):
             **TORCH_INDUCTOR,
             **KEEP_FREED_MEMORY,
         }
-        for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "PYTHONPATH"):
+        for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"):
             if name in os.environ:
                 environment[name] = os.environ[name]
+        if folders := [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]:
+            # It runs in another folder than whoever has set this.
+            environment["PYTHONPATH"] = os.pathsep.join(str(Path(folder).absolute()) for folder in folders)
         self._process = subprocess.Popen(
             # -P: nothing is imported from the folder that it runs in, nor may workers read there.
             [sys.executable, "-P", "-u", "-m", *_PROGRAM, str(theirs.fileno())],
