@@ -246,6 +246,9 @@ HEADER = "/torch/include/ATen/core/TensorBody.h"
             True,
         ),
         ("ptxas error   : Entry function 'k' uses too much shared data (0x20000 bytes, 0xc000 max)", True),
+        ("ptxas fatal   : Memory allocation failure", False),
+        ("/b/main.cpp:4:6: error: ‘bitsett’ is not a member of ‘std’", False),
+        ('/b/cuda.cu(4): error: namespace "std" has no member "nosuchthing"', False),
         # The full headers could help: they declare the name, the type's members or a conversion.
         ('/b/cuda.cu(4): error: identifier "IValue" is undefined', False),
         ('/b/cuda.cu(4): error: incomplete type "at::indexing::TensorIndex" is not allowed', False),

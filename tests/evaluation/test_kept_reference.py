@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from kernelgauge.config import load_protocol
+from kernelgauge.errors import MachineError, ProblemError
 from kernelgauge.evaluation.correctness.trials import check
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import Job
@@ -126,4 +127,25 @@ def test_nobody_shares_parameters_for_ever(evaluations: Evaluations) -> None:
     job = evaluations.job(RIGHT)
     evaluations.judge(job)
     assert all(evaluations.kept.begin(replace(job), Account()) for _ in range(15))
+    assert not evaluations.kept.begin(job, Account())
+
+
+def test_a_kept_reference_that_fails_is_the_machines_fault(evaluations: Evaluations) -> None:
+    first, _ = evaluations.judge(evaluations.job(RIGHT))
+    account = Account()
+    assert evaluations.kept.begin(evaluations.job(RIGHT), account)
+    asked = (evaluations.job(RIGHT), None, "seed", account, evaluations.kept)
+    with pytest.raises(MachineError, match="kept from another"), evaluations.sides.opened(*asked):  # type: ignore[arg-type]
+        raise ProblemError("the reference fails")
+    assert not first.side.process.alive(), "and is not kept further"
+    with pytest.raises(ProblemError), evaluations.sides.opened(*asked):  # type: ignore[arg-type]
+        raise ProblemError("of its own")
+
+
+def test_what_has_died_is_not_kept(evaluations: Evaluations) -> None:
+    job, account = evaluations.job(RIGHT), Account()
+    evaluations.kept.begin(job, account)
+    with evaluations.sides.opened(job, None, "seed", account, evaluations.kept) as (first, _):
+        first.side.process.kill()
+        first.side.process.await_end()
     assert not evaluations.kept.begin(job, Account())

@@ -128,6 +128,14 @@ def test_who_has_changed_its_inputs_is_known_after_they_were_given_back(scarce: 
     assert record.rule != "input_mutated", "the reference does it too"
 
 
+def test_whether_inputs_were_changed_is_seen_before_they_are_given_back(reference: Reference) -> None:
+    reference.draw("own")
+    reference.answer()
+    for _ in range(2):  # the second time they are there again, and nobody has filled them
+        reference.truth()
+        assert reference.clearing.changed_inputs is False
+
+
 def test_without_room_for_what_was_given_back_nobody_looks_at_it(
     reference: Reference, monkeypatch: pytest.MonkeyPatch
 ) -> None:

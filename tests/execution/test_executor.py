@@ -9,6 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -210,7 +211,7 @@ def test_of_one_problem_the_reference_stays_for_the_next(tmp_path: Path) -> None
     mixed = [one, other, Task("9/0", 1, one.start), third, Task("9/0", 2, one.start), last]
     thread, found = in_background(executor(supervisor, tmp_path).run(mixed))
     assert comes_true(lambda: len(supervisor.prepared) == 6)
-    time.sleep(0.2)
+    time.sleep(1)  # what is prepared takes a moment to be ready
     supervisor.may_judge.set()
     thread.join(60)
     assert len(found) == 6
@@ -230,6 +231,37 @@ def test_what_failed_needs_no_device_where_all_is_known(tmp_path: Path) -> None:
     found = list(executor(supervisor, tmp_path).run(tasks(5)))
     assert len(found) == 5 and not supervisor.judged
     assert all(isinstance(done.result, Evaluation) for done in found)
+
+
+@pytest.mark.processes
+def test_a_lease_that_cannot_be_had_ends_the_run(tmp_path: Path) -> None:
+    class Full(Leases):
+        def exclusive(self, device: str) -> AbstractContextManager[None]:
+            raise OSError(28, "No space left on device")
+
+    supervisor = Watched()
+    supervisor.may_judge.set()
+    without_room = LocalExecutor(supervisor, Full(tmp_path), ["cuda:0"], JOBS)  # type: ignore[arg-type]
+    with pytest.raises(OSError, match="No space left"):
+        list(without_room.run(tasks(3)))
+
+
+@pytest.mark.processes
+def test_what_became_known_while_it_waited_is_not_asked_again(tmp_path: Path) -> None:
+    class Learning(Watched):
+        def conclude(self, job: Job, progress: Progress) -> Evaluation | None:
+            if not self.judged:
+                return None
+            progress.failure = Failure(Outcome.BUILD_FAILED, "does not build")
+            return recorded(job, progress)
+
+    supervisor = Learning()
+    thread, found = in_background(executor(supervisor, tmp_path).run(tasks(6)))
+    assert comes_true(lambda: len(supervisor.prepared) == 6)
+    time.sleep(1)
+    supervisor.may_judge.set()
+    thread.join(60)
+    assert len(found) == 6 and len(supervisor.judged) == 1
 
 
 def test_an_error_of_one_task_does_not_stop_the_others(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
 from factories import make_environment
 
 from kernelgauge.config import load_protocol
@@ -58,3 +61,12 @@ def test_another_protocol_is_another_judgement() -> None:
     quick = Job(other.job.problem, other.job.candidate, load_protocol("quick"), "cuda", make_environment())
     ready.add(Prepared(other.task, quick, other.progress))
     assert ready.take_like(first) is None
+
+
+def test_what_has_failed_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    ready = Ready()
+    for sample, failed in ((0, True), (1, False)):
+        ready.add(prepared("9/1", sample, failed))
+    now = time.monotonic()
+    monkeypatch.setattr("kernelgauge.execution.ready.time.monotonic", lambda: now + 60)
+    assert which(ready.take()) == ("9/1", 0)

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from kernelgauge.checks import rules
 from kernelgauge.checks.kernel_origin import origins
 from kernelgauge.checks.library_entries import entered, entries, of_pytorch
+from kernelgauge.checks.memory_plan import MemoryPlan
 from kernelgauge.checks.operators import computes
 from kernelgauge.checks.rules import Read, Seen
 from kernelgauge.config import MathMode
@@ -106,8 +107,9 @@ class WatchedSide(Side):
         device: str,
         prefork_pool: PreforkPool,
         places: Sequence[tuple[int, int]],
+        plan: MemoryPlan,
     ):
-        super().__init__(zygote, source, device, prefork_pool=prefork_pool)
+        super().__init__(zygote, source, device, prefork_pool=prefork_pool, plan=plan)
         self._places = places
         self.kernels_seen = False
         """Whether the machine can see which kernels run."""
@@ -144,6 +146,11 @@ class Rules:
         text = rules.read(job.candidate.source, job.problem.source, job.candidate.backend, policy)
         return Kernels(text, rules.settle(text, None, policy))
 
+    @staticmethod
+    def needs_run(job: Job, kernels: Kernels) -> bool:
+        """Whether `watch` has to run the candidate, beside a reference of its own."""
+        return rules.needs_run(kernels.text, rules.SETS[job.protocol.kernel_policy])
+
     def watch(self, job: Job, of: Watchable) -> Kernels:
         """See what the candidate runs, if its text leaves that open or the rules ask for an own kernel.
 
@@ -153,7 +160,7 @@ class Rules:
             MachineError: the machine failed, or nothing can see kernels here.
         """
         policy = rules.SETS[job.protocol.kernel_policy]
-        if not rules.needs_run(of.kernels.text, policy):
+        if not self.needs_run(job, of.kernels):
             return of.kernels
         try:
             seen = self._watched(job, of)
@@ -165,7 +172,8 @@ class Rules:
     def _watched(self, job: Job, of: Watchable) -> Seen:
         text = of.kernels.text
         places = list(dict.fromkeys(lead.place for lead in text.leads if lead.place))
-        side = WatchedSide(self._zygote, job.source(of.build_dir), job.device, self._prefork_pool, places)
+        source = job.source(of.build_dir)
+        side = WatchedSide(self._zygote, source, job.device, self._prefork_pool, places, job.plan)
         asked = (job.problem, job.protocol, job.device, self._prefork_pool, job.plan)
         with Reference(self._zygote, *asked) as reference:
             try:

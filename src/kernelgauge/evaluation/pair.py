@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
 
-from kernelgauge.errors import OutOfDeviceMemory, ReferenceTooLarge, without_locals
+from kernelgauge.errors import MachineError, OutOfDeviceMemory, ProblemError, ReferenceTooLarge, without_locals
 from kernelgauge.evaluation.correctness.trials import WeightSync
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import Job
@@ -16,6 +17,7 @@ from kernelgauge.evaluation.progress import Account
 from kernelgauge.evaluation.sides.prefork import PreforkPool
 from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.evaluation.sides.side import Side
+from kernelgauge.hardware.environment import device_index
 from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import Outcome
 
@@ -23,6 +25,7 @@ from kernelgauge.schema import Outcome
 _MOST_EVALUATIONS = 16
 # Bytes of one call up to which the next candidate opens while the memory of the last is still being given back.
 _SMALL = 2**32
+_RESOURCES = re.compile(r"CUDA|CUBLAS|CUDNN|[Mm]emory|alloc")
 
 
 class KeptReference:
@@ -32,7 +35,9 @@ class KeptReference:
     def __init__(self, account: Account) -> None:
         self._account = account
         self._reference: Reference | None = None
-        self._ending: list[Side] = []
+        self.ending: list[Side] = []
+        """Candidates that were ended and still hold memory."""
+        self._from_another = False
         self._evaluations = 0
         self.more = False
         """Whether another candidate of the problem comes next."""
@@ -43,10 +48,16 @@ class KeptReference:
         self._evaluations += 1
         reference = self._reference
         if reference is not None and _serves(reference, job) and self._evaluations <= _MOST_EVALUATIONS:
+            self._from_another = True
             return True
         self.close()
-        self._evaluations = 1
+        self._evaluations, self._from_another = 1, False
         return False
+
+    @property
+    def inherited(self) -> bool:
+        """Whether what is kept comes from another evaluation."""
+        return self._reference is not None and self._from_another
 
     def take(self) -> Reference | None:
         """What was kept, which is the caller's from now on."""
@@ -60,14 +71,22 @@ class KeptReference:
     def end(self, candidate: Side, reference: Reference) -> None:
         """End a candidate: with a GPU open that takes a tenth of a second, in which the next one may open."""
         candidate.end()
-        self._ending.append(candidate)
+        self.ending.append(candidate)
         if not self.more or reference.bytes_per_call > _SMALL:
             self.close_ended()
 
     def close_ended(self) -> None:
         """Wait for candidates that were ended, and give their memory back."""
-        while self._ending:
-            self._ending.pop().close()
+        while self.ending:
+            self.ending.pop().close()
+
+    def leave_room(self) -> None:
+        """Somebody opens a reference of its own: keep this one only where the device has room for both."""
+        self.close_ended()
+        if self._reference is not None and self._reference.device != "cpu":
+            free, total = torch.cuda.mem_get_info(device_index(self._reference.device))
+            if 2 * free < total:
+                self.close()
 
     def close(self) -> None:
         """End what was kept: whoever opens next draws other parameters."""
@@ -75,6 +94,13 @@ class KeptReference:
         if (reference := self.take()) is not None:
             with self._account.stage("close"):
                 reference.close()
+
+
+def _for_memory(failure: Failure, beside_another: bool) -> bool:
+    """Whether opening failed for want of memory; libraries say that in words of their own."""
+    if failure.outcome is Outcome.OUT_OF_MEMORY:
+        return True
+    return beside_another and _RESOURCES.search(failure.reason) is not None
 
 
 def _serves(reference: Reference, job: Job) -> bool:
@@ -133,11 +159,13 @@ class Sides:
                 self._open(reference, candidate, weight_sync, together, open_reference, kept.more)
                 return reference, candidate
 
-            with account.watched("open"):
+            inherited, beside_another = kept.inherited, bool(kept.ending)
+            # The memory of one that is ending is none of this evaluation's.
+            with account.stage("open") if beside_another else account.watched("open"):
                 try:
                     reference, candidate = open_both(together=weight_sync == "seed")
                 except (ReferenceTooLarge, torch.OutOfMemoryError, Failure) as error:
-                    if isinstance(error, Failure) and error.outcome is not Outcome.OUT_OF_MEMORY:
+                    if isinstance(error, Failure) and not _for_memory(error, beside_another):
                         raise
                     # One after the other they may fit, or else it is clear which of them does not.
                     without_locals(error)
@@ -157,6 +185,11 @@ class Sides:
             except (ReferenceTooLarge, torch.OutOfMemoryError) as error:
                 reason = f"beside this candidate, the memory does not suffice for the reference: {error}"
                 raise Failure(Outcome.OUT_OF_MEMORY, reason) from error
+            except ProblemError as error:
+                if not inherited:
+                    raise
+                # Another candidate may have done that to it: a fresh one will tell.
+                raise MachineError(f"a reference kept from another evaluation: {error}") from error
 
     def _open(
         self,
@@ -216,7 +249,7 @@ def _close(
             account.layers = candidate.process.layers
             account.printed(candidate.process.log())
         of_candidate = isinstance(error, Failure) and error.outcome is not Outcome.OUT_OF_MEMORY
-        if reference.complete and (error is None or of_candidate):
+        if reference.complete and reference.alive() and (error is None or of_candidate):
             kept.keep(reference)
             if reference.timed:
                 reference.side.end()

@@ -118,7 +118,7 @@ class Supervisor:
                 with contextlib.closing(KeptReference(progress.account)) as kept:
                     self._finish(job, progress, timed, kept)
             return recorded(job, progress)
-        notes = list(progress.account.notes)
+        notes, failure = list(progress.account.notes), progress.failure
         while True:
             try:
                 return self._judged_alone(job, progress, timed, keep)
@@ -128,7 +128,8 @@ class Supervisor:
                     raise
                 without_locals(error)
                 job = tighter
-                progress.checked = progress.failure = progress.timing = progress.not_varied = None
+                progress.failure = failure
+                progress.checked = progress.timing = progress.bound = progress.not_varied = None
                 progress.account.notes = list(notes)
 
     def _planned(self, job: Job) -> Job:
@@ -183,6 +184,8 @@ class Supervisor:
                 progress.built = retried(lambda: self._build(job, progress))
             progress.timing = retried(lambda: self._checker.check_and_time(job, progress, timed, kept))
             if job.device != "cpu":
+                if self._rules.needs_run(job, progress.kernels):
+                    kept.leave_room()
                 progress.kernels = retried(lambda: self._watch(job, progress))
                 progress.kernels.allowed()
             progress.bound = self._bound(job, progress)

@@ -274,13 +274,17 @@ class LocalExecutor:
         try:
             if (turn := ready.take()) is None:
                 return
-            with nullcontext() if leased else self._leases.exclusive(device):
-                for left in reversed(range(_MOST_IN_A_TURN)):
-                    following = ready.take_like(turn) if left else None
-                    _settle(turn.done, partial(self._judged, turn.prepared, device, keep=following is not None))
-                    if following is None:
-                        return
-                    turn = following
+            try:
+                with nullcontext() if leased else self._leases.exclusive(device):
+                    for left in reversed(range(_MOST_IN_A_TURN)):
+                        following = ready.take_like(turn) if left else None
+                        _settle(turn.done, partial(self._judged, turn.prepared, device, keep=following is not None))
+                        if following is None:
+                            return
+                        turn = following
+            except BaseException as error:  # of the lease: whoever waits for the result must hear of it
+                if not turn.done.done():
+                    turn.done.set_exception(error)
         finally:
             self._free.put(device)
 
@@ -290,6 +294,8 @@ class LocalExecutor:
         try:
             if self._stopping:
                 raise MachineError("evaluations were stopped")
+            if (failed := self._supervisor.conclude(job, waiting.progress)) is not None:
+                return Done(waiting.task, failed, job)  # learnt while it waited
             judge = self._judges.get(device, self._supervisor)
             return Done(waiting.task, judge.judge(job, waiting.progress, self._timed, keep), job)
         except KernelgaugeError as error:

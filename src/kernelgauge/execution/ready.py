@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kernelgauge.evaluation.job import Job
@@ -13,6 +14,10 @@ from kernelgauge.evaluation.progress import Progress
 
 if TYPE_CHECKING:
     from kernelgauge.execution.local import Done, Task
+
+
+# Others may come without end.
+_LONGEST_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,7 @@ class Waiting:
 
     prepared: Prepared
     done: Future[Done]
+    since: float = field(default_factory=time.monotonic)
 
 
 class Ready:
@@ -64,7 +70,12 @@ class Ready:
             )
 
     def _first(self, entries: Sequence[Waiting]) -> Waiting | None:
-        found = min(entries, key=lambda entry: entry.prepared.progress.failure is not None, default=None)
+        now = time.monotonic()
+
+        def later(entry: Waiting) -> bool:
+            return entry.prepared.progress.failure is not None and now - entry.since < _LONGEST_SECONDS
+
+        found = min(entries, key=later, default=None)
         if found is not None:
             self._waiting.remove(found)
         return found

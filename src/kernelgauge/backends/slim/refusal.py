@@ -21,6 +21,10 @@ _ERROR = re.compile(
 )
 _SOURCES = (".cpp", ".cc", ".cxx", ".cu")
 _ASSEMBLER = re.compile(r"^(?:ptxas (?:error|fatal)|nvcc fatal)\b", re.MULTILINE)
+# Of the machine, not of the text.
+_MACHINE = re.compile(r"[Mm]emory allocation|out of memory|No space left|Killed|Could not open|cannot open")
+# Standard headers that slim ones leave out bring names that no header of PyTorch's says.
+_STANDARD = re.compile(r"namespace \"std\"|of ['‘]std['’]|['‘]std::")
 # In the words of nvcc and of g++.
 _SYNTAX = re.compile(
     r"#error |expected (?:an?|the|either)\b|unrecognized token|missing closing quote|"
@@ -54,7 +58,7 @@ def is_own_fault(log: str) -> bool:
 def _refused_for_good(unit: str) -> bool:
     first = _ERROR.search(unit)
     if first is None:
-        return _ASSEMBLER.search(unit) is not None
+        return _ASSEMBLER.search(unit) is not None and not _MACHINE.search(unit)
     said = first["said"].strip()
     if Path(first["file"]).suffix not in _SOURCES:
         return False
@@ -62,7 +66,7 @@ def _refused_for_good(unit: str) -> bool:
         return True
     if (types := _CONVERSION.match(said)) is not None:
         return all(_BUILT_IN.match(each) for each in types.groups() if each)
-    unknown = _UNKNOWN.match(said)
+    unknown = None if _STANDARD.search(said) else _UNKNOWN.match(said)
     return unknown is not None and not _in_headers(next(name for name in unknown.groups() if name))
 
 

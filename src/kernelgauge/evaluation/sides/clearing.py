@@ -82,7 +82,8 @@ class Clearing:
         reference, side = self._reference, self._reference.side
         self.cold = True
         if side.buffers.inputs is not None:
-            self.changed_inputs = not side.buffers.inputs_equal(reference.master)
+            if self.changed_inputs is None:  # what is there the second time nobody has filled
+                self.changed_inputs = not side.buffers.inputs_equal(reference.master)
             self._without_inputs = True
             with reference.blamed(side):
                 side.trim()
@@ -113,6 +114,7 @@ class Clearing:
         if self._beside is not None:
             self._beside.buffers.put_back()
         if self._without_inputs:
+            reference.side.buffers.close_inputs()  # of a try that the worker had no room for
             with reference.blamed(reference.side):
                 reference.side.attach_inputs(reference.master.size)
             self._without_inputs = False

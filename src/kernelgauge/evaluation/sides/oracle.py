@@ -163,6 +163,10 @@ class OracleProcess:
         self._tell(SaveState(str(path)))
         return path.read_bytes()
 
+    def alive(self) -> bool:
+        """Whether its process is there."""
+        return self._process is not None and self._process.alive()
+
     def rest(self) -> None:
         """Stop it until it is asked again: its idle threads would otherwise spin beside a timed call."""
         assert self._process is not None

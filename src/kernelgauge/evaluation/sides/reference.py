@@ -382,6 +382,10 @@ class Reference:
         """The reference's parameters as `torch.save` writes them, for candidates that construct in another order."""
         return self._oracle.state()
 
+    def alive(self) -> bool:
+        """Whether its processes are there, its own side's too unless that was timed."""
+        return self._oracle.alive() and (self.timed or self.side.process.alive())
+
     def rest(self) -> None:
         """Stop the oracle until it is asked again."""
         self._oracle.rest()
