@@ -16,6 +16,8 @@ from kernelgauge_client.errors import JudgeError, NoServer, Refused
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 10.0
 # The server says something on a stream every ten seconds.
 _SILENCE_SECONDS = 45.0
+# It looks for the candidates in a batch before it answers: some seconds for each megabyte that a policy made hard.
+_TAKING = httpx.Timeout(_SILENCE_SECONDS, read=600.0, pool=None)
 
 
 class Away(JudgeError):
@@ -58,7 +60,9 @@ class Transport:
         patience = _Patience(self, until)
         while True:
             try:
-                answer = await self._http.post(f"{self._server}{path}", content=content, headers=headers)
+                answer = await self._http.post(
+                    f"{self._server}{path}", content=content, headers=headers, timeout=_TAKING
+                )
             except httpx.TransportError as error:
                 await patience.after(error)
                 continue

@@ -132,7 +132,8 @@ class Judge:
         return load_problem(request.problem, sizes=sizes_of(self.config.sizes, self.device, request.problem))
 
     async def _answer(self, request: JudgeRequest, problem: Problem) -> dict[str, Any]:
-        source, reason = candidate_in(request.text, self.config.most_bytes)
+        # On a thread: looking through a long text takes a while, and the trainer's loop has other things to do.
+        source, reason = await asyncio.to_thread(candidate_in, request.text, self.config.most_bytes)
         if source is None:
             return without_candidate(request, reason, self.reward).model_dump(mode="json")
         future = self._verdict(problem, source, request.backend)
