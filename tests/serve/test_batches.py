@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from databases import empty, postgresql  # noqa: F401
 from factories import make_environment, make_evaluation
+from waiting import comes_true
 
 pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
 
@@ -20,14 +23,17 @@ from sqlalchemy import Engine, select, text, update
 from starlette.exceptions import HTTPException
 
 from kernelgauge.config import load_protocol
-from kernelgauge.errors import UsageError
+from kernelgauge.errors import BackendMissing, UsageError
+from kernelgauge.schema import Evaluation
 from kernelgauge.serve.accounts import Account, Accounts
 from kernelgauge.serve.batch_answers import Batch, BatchAnswers
 from kernelgauge.serve.batches import BatchAllowance, Batches, BatchItem, NewBatch, NoRoom
 from kernelgauge.serve.body import LimitedBody
 from kernelgauge.serve.claims import ATTEMPTS, SubmissionClaim, SubmissionClaims
 from kernelgauge.serve.database import VERSION, opened, reading, submissions, writing
+from kernelgauge.serve.evaluator import LanguageMissing
 from kernelgauge.serve.judges import AtWork, JudgePresence
+from kernelgauge.serve.judging import Judge
 from kernelgauge.serve.metrics import ServerMetrics
 from kernelgauge.serve.setting import ServerSetting, announce
 from kernelgauge.serve.submissions import Submissions
@@ -265,6 +271,68 @@ def test_tables_of_the_versions_before_are_brought_up_to_date(engine: Engine) ->
     assert [tuple(each) for each in rows(made[0], "number", "private", "priority")] == [(1, 0, 0), (2, 1, 0)]
     for each in made:
         each.dispose()
+
+
+@pytest.mark.parametrize("others", [None, "torch cpp", "torch tilelang", ""])
+def test_a_text_for_a_language_that_no_judge_has_is_judged_at_once(
+    engine: Engine, ann: Account, others: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernelgauge.serve.claims.PRIVATE_PAUSE_SECONDS", 0.1)
+    verdict = make_evaluation("1/19", outcome="load_failed", backend="tilelang")
+    recognised, named = handed_in(engine, ann, "import tilelang\n"), handed_in(engine, ann, "x = 2\n")
+    scripted = Scripted({1: LanguageMissing(verdict), 2: BackendMissing("tilelang is not installed")})
+    if others is not None:
+        JudgePresence(engine, AtWork("other", "cpu", 1, HERE.digest, tuple(others.split())), lease=60).say()
+    may = others in ("torch tilelang", "")
+    presence = JudgePresence(engine, AtWork("a judge", "cpu", 1, HERE.digest, ("torch",)), lease=60)
+    stop, claims = threading.Event(), SubmissionClaims(engine, judge="a judge")
+    judge = threading.Thread(target=Judge(claims, scripted, presence=presence).run, args=(stop,))
+    judge.start()
+    try:
+        final = (1,) if others is None else ()
+        assert comes_true(lambda: rows(engine, "attempts")[1].attempts == (ATTEMPTS if final else 1), 60)
+        assert comes_true(lambda: may or bool(answers(engine, recognised)), 10)
+    finally:
+        stop.set()
+        judge.join()
+    assert [each.outcome for each in answers(engine, recognised).values()] == ([] if may else ["load_failed"])
+    assert [each.status for each in answers(engine, named).values()] == ["no_verdict" for _ in final]
+    if may:  # at once, and by others
+        assert {claimed(engine, judge="other").number for _ in range(2)} == {1, 2}
+
+
+class Scripted:
+    """An evaluator that cannot judge these."""
+
+    ahead = 4
+
+    def __init__(self, endings: dict[int, Exception]):
+        self.endings = endings
+
+    def submit(self, claim: SubmissionClaim, begun: Any) -> Future[Evaluation]:
+        begun()
+        future: Future[Evaluation] = Future()
+        future.set_exception(self.endings[claim.number])
+        return future
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+def test_what_a_machine_failed_with_is_tried_again_within_seconds(
+    engine: Engine, ann: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the same machine too: where it is the only one, those who train would wait for it for minutes."""
+    of, now = handed_in(engine, ann, "x = 1\n"), 1000.0
+    monkeypatch.setattr("kernelgauge.serve.claims.time", SimpleNamespace(time=lambda: now))
+    claims = SubmissionClaims(engine, judge="the only one")
+    for pause in (0.0, 2.0, 6.0):
+        now += pause - 0.5
+        assert not pause or claims.take() is None
+        now += 1.0
+        claim = claims.take()
+        assert claim is not None and claims.put_off(claim, "this machine failed")
+    assert answers(engine, of)[0].status == "no_verdict"
 
 
 def test_metrics_are_those_of_what_happened(engine: Engine, ann: Account) -> None:

@@ -38,10 +38,10 @@ from sqlalchemy.schema import CreateColumn
 from kernelgauge.errors import StoreError
 from kernelgauge.schema import digest
 
-VERSION = 4
+VERSION = 5
 """Of these tables. History: 1, November 2026, first version; 2, the digest is the kernel's and the setting's; 3, one
-of the text; 4, batches for training, priorities, deadlines, judges. Tables from version 2 on are brought up to date
-when they are opened.
+of the text; 4, batches for training, priorities, deadlines, judges; 5, the languages of judges. Tables from version 2
+on are brought up to date when they are opened.
 """
 
 _READS = "kernelgauge_reads"
@@ -93,7 +93,7 @@ submissions = Table(
     Column("created", Double, nullable=False),
     Column("state", String(10), nullable=False),
     # While it is judged: of the claim that holds it, and how long that holds. While it waits: of the machine that
-    # could not judge it, and until when all leave it alone; empty where none has tried.
+    # could not judge it, if it leaves it alone for longer than others, and until when all do; empty where none has.
     Column("claim", String(32)),
     Column("lease_until", Double),
     Column("attempts", Integer, nullable=False),
@@ -158,6 +158,8 @@ judges = Table(
     Column("device", String(20), nullable=False),
     Column("devices", Integer, nullable=False),
     Column("environment", String(16), nullable=False),
+    # Kernel languages that it can judge, with spaces between them; empty: not said.
+    Column("languages", Text, nullable=False, server_default=""),
     Column("started", Double, nullable=False),
     Column("until", Double, nullable=False),  # a lease after it was last heard of, or when it ended
     Index("judges_by_end", "until"),
@@ -170,6 +172,7 @@ _LATER = {
         accounts.c.trainer,
         *(submissions.c[name] for name in ("private", "priority", "deadline", "environment", "device_seconds")),
     ),
+    4: (judges.c.languages,),
 }
 """Columns that tables of a version lack; whole tables that are missing are made in any case."""
 
@@ -225,8 +228,9 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 def _bring_up_to_date(connection: Connection, version: int) -> None:
+    there = inspect(connection).get_table_names()
     missing = [column for since, columns in _LATER.items() if since >= version for column in columns]
-    for column in missing:
+    for column in (each for each in missing if each.table.name in there):
         table = column.table
         if column.name not in {each["name"] for each in inspect(connection).get_columns(table.name)}:
             kind = CreateColumn(column).compile(dialect=connection.dialect)

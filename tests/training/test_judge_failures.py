@@ -1,0 +1,57 @@
+"""What a local judge says where this machine fails or lacks something: no process is started."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from factories import make_environment
+
+from kernelgauge.backends.registry import detect
+from kernelgauge.training import Judge
+
+RIGHT = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n"
+NOT_HERE = {
+    "cuda": f"from torch.utils.cpp_extension import load_inline\nm = load_inline(cuda_sources='x')\n{RIGHT}",
+    "cute": f"import cutlass\n{RIGHT}",
+    "tilelang": f"import tilelang\n{RIGHT}",
+}
+
+
+class Session:
+    """Knows nothing of any problem, and judges nothing."""
+
+    environment = make_environment()
+    supervisor = SimpleNamespace(screen=SimpleNamespace(known=lambda *asked: None))
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def queue(self, *asked: Any, **options: Any) -> Session:
+        return self
+
+    def submit(self, task: Any) -> Future[Any]:
+        self.asked += 1
+        return Future()
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> Session:
+    made = Session()
+    monkeypatch.setattr("kernelgauge.training.judge.Session", lambda: made)
+    return made
+
+
+@pytest.mark.parametrize("language", NOT_HERE)
+def test_a_text_that_chooses_a_language_which_is_not_here_has_a_verdict(session: Session, language: str) -> None:
+    """Or a policy whose reward is less than nothing would import what is not there, and be masked."""
+    assert detect(NOT_HERE[language]) == language
+    own = {"name": "mine", "correct": 1.0, "failures": {"not_built": -1.0}}
+    answer = asyncio.run(Judge(reward=own, device="cpu")("1/19", NOT_HERE[language]))
+    assert (answer["status"], answer["outcome"], answer["reward"]) == ("verdict", "load_failed", -1.0)
+    assert answer["parts"]["formatted"] == 1 and answer["parts"]["built"] == 0 and not session.asked
+    assert f"written for {language}, which is not available here" in answer["feedback"]
+    assert "available are torch" in answer["reason"]
