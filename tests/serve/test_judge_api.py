@@ -143,6 +143,17 @@ def test_every_kind_of_text_has_its_answer(server: Server) -> None:
     assert " bytes, and 262144 are allowed: write a shorter file" in answers[-1]["feedback"]
 
 
+def test_half_of_a_surrogate_pair_costs_its_own_text_alone(server: Server) -> None:
+    broken = RIGHT + "# \ud800"
+    answers = judged(server, WRONG, broken)
+    assert [each["outcome"] for each in answers] == ["wrong_value", "no_candidate"]
+    status, _, taken = server.ask("POST", "/judge", a_batch(WRONG, broken))
+    assert status == 201
+    results = server.ask("GET", f"/{taken['url']}?wait_s=30")[2]["results"]
+    assert [each["outcome"] for each in results] == ["wrong_value", "no_candidate"]
+    assert "half of a surrogate pair" in results[1]["feedback"]
+
+
 def test_what_was_judged_is_rewarded_anew_at_once_and_by_any_reward(server: Server) -> None:
     before = server.states()
     (first,) = judged(server, WRONG, reward="kevin")

@@ -198,6 +198,7 @@ def test_a_file_is_taken_as_it_is_and_an_answer_for_the_file_in_it() -> None:
     assert candidate_in("I cannot.") == (None, "the answer contains no code block with Python in it")
     assert candidate_in("x" * 11, 10)[1] == "the answer has 11 bytes, and 10 are allowed: write a shorter file"
     assert "zero byte" in candidate_in("a\0b")[1] and "surrogate" in candidate_in("\ud800")[1]
+    assert "surrogate" in candidate_in(request_of("1/1", f"{FILE}# \ud800").text)[1], "a request can hold it"
 
 
 def test_a_history_is_whole_or_missing() -> None:

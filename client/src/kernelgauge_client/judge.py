@@ -162,7 +162,16 @@ def _plain(candidate: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(candidate.get("problem"), str) or not isinstance(candidate.get("text"), str):
         raise Refused("a candidate has a problem and a text, both of them strings", 422)
     history = [{"reward": each.get("reward")} for each in candidate.get("history", ())]
-    return {**candidate, "text": candidate["text"][:_LONGEST_TEXT], "history": history}
+    return {**candidate, "text": _sendable(candidate["text"][:_LONGEST_TEXT]), "history": history}
+
+
+def _sendable(text: str) -> str:
+    """The text, or another that has the same verdict: half of a surrogate pair can be in no JSON."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "\0"
+    return text
 
 
 def _parts(candidates: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

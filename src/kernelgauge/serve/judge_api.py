@@ -8,6 +8,7 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
@@ -153,7 +154,7 @@ class JudgeDesk:
     def _read(self, content: bytes, key: str | None) -> NewBatch:
         """Raises UsageError: not such JSON, or a candidate that no judge could take; HTTPException 413."""
         try:
-            body = BatchBody.model_validate_json(content)
+            body = _body(content)
         except ValidationError as error:
             raise UsageError(f"the batch cannot be read: {first_complaint(error)}") from None
         if len(body.candidates) > self._allowance.candidates:
@@ -193,6 +194,17 @@ class JudgeDesk:
                 404, f"account {account.name} has no such batch: the number is in the answer of POST /judge"
             )
         return batch
+
+
+def _body(content: bytes) -> BatchBody:
+    """Raises ValidationError. A text with half of a surrogate pair is read by Python's JSON alone, and is no error: a
+    policy can write one, and its batch must not be refused for it."""
+    try:
+        return BatchBody.model_validate_json(content)
+    except ValidationError:
+        with suppress(ValueError, RecursionError):  # of both
+            return BatchBody.model_validate(json.loads(content))
+        raise
 
 
 def _seconds(said: str) -> float:

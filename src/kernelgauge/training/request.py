@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+from pydantic import ConfigDict, Field, FiniteFloat, ValidationError, field_validator, model_validator
 
 from kernelgauge.config import first_complaint
 from kernelgauge.errors import UsageError
@@ -39,6 +39,12 @@ class JudgeRequest(Record):
     backend: str = ""
     """Kernel language; empty: recognised from the text."""
 
+    @field_validator("text", mode="before")
+    @classmethod
+    def _readable(cls, text: object) -> object:
+        """What no record can hold is replaced by a text that has the same verdict: a policy's text raises nothing."""
+        return "\0" if isinstance(text, str) and not _encodable(text) else text
+
     @model_validator(mode="after")
     def _whole_history(self) -> JudgeRequest:
         if self.history and len(self.history) != self.turn:
@@ -71,15 +77,21 @@ def candidate_in(text: str, most_bytes: int = MOST_BYTES) -> tuple[str | None, s
 
     All of this is the policy's doing: it earns what a text without a candidate earns, and raises nothing.
     """
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError:
-        return None, "the answer is not text: it holds half of a surrogate pair"
+    if "\0" in text or not _encodable(text):
+        return None, "the answer is not text: it holds a zero byte, or half of a surrogate pair"
+    size = len(text.encode())
     if size > most_bytes:
         return None, f"the answer has {size} bytes, and {most_bytes} are allowed: write a shorter file"
-    if "\0" in text:
-        return None, "the answer is not text: it holds a zero byte"
     if defines_model(text):
         return text, ""
     found = extract(text)
     return (found.source, "") if found.source is not None else (None, found.notes[0])
+
+
+def _encodable(text: str) -> bool:
+    """Whether it is free of halves of surrogate pairs."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
