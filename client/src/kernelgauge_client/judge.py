@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from kernelgauge_client.answers import no_verdict
 from kernelgauge_client.errors import JudgeError, Refused
-from kernelgauge_client.transport import Away, Transport
+from kernelgauge_client.transport import Away, Reached, Transport
 
 # Of one request; the server allows more.
 _MOST_CANDIDATES, _MOST_BYTES = 256, 8 << 20
@@ -44,8 +44,19 @@ class JudgeSettings:
     """How many at once; a batch takes one."""
 
 
+@dataclass
+class _Held:
+    """The connections of one loop."""
+
+    transport: Transport
+    users: int = 0
+
+
 class Judge:
     """Judges what policies write, by a server. It can be pickled: what travels are its settings.
+
+    Connections belong to the loop that made them, and a trainer may have several, one for each step. They are kept
+    from `async with` to its end; without it, as long as a call of that loop is under way.
 
     Args:
         server: its URL; default: the variable `KERNELGAUGE_SERVER`.
@@ -67,7 +78,8 @@ class Judge:
             )
         if not self.settings.token:
             raise JudgeError("a token is needed: set KERNELGAUGE_TOKEN (`kernelgauge account add NAME --trainer`)")
-        self._transports: WeakKeyDictionary[asyncio.AbstractEventLoop, Transport] = WeakKeyDictionary()
+        self._held: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = WeakKeyDictionary()
+        self._reached = Reached()
 
     async def __call__(
         self,
@@ -101,57 +113,69 @@ class Judge:
             candidates: each with `problem` and `text`, and `turn`, `history`, `backend` where they are not the first.
         """
         parts = list(_parts([_plain(each) for each in candidates]))
-        return [answer for part in await asyncio.gather(*map(self._part, parts)) for answer in part]
+        held = self._hold()
+        try:
+            found = await asyncio.gather(*(self._part(held.transport, part) for part in parts))
+            return [answer for part in found for answer in part]
+        finally:
+            held.users -= 1
+            if not held.users:
+                if self._held.get(loop := asyncio.get_running_loop()) is held:
+                    del self._held[loop]
+                await held.transport.close()
 
     async def close(self) -> None:
         """End its connections of this loop."""
-        transport = self._transports.pop(asyncio.get_running_loop(), None)
-        if transport:
-            await transport.close()
+        held = self._held.pop(asyncio.get_running_loop(), None)
+        if held:
+            await held.transport.close()
 
     async def __aenter__(self) -> Judge:
+        self._hold()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
-        return _again, (asdict(self.settings),)
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any], bool]]:
+        return _again, (asdict(self.settings), self._reached.known)
 
-    async def _part(self, candidates: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    async def _part(self, transport: Transport, candidates: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         settings, key = self.settings, uuid.uuid4().hex
         until = None if settings.deadline_s is None else time.monotonic() + settings.deadline_s
         answers: list[dict[str, Any] | None] = [None] * len(candidates)
         try:
             body = {name: getattr(settings, name) for name in ("reward", "feedback", "priority", "deadline_s")}
             body["candidates"] = candidates
-            taken = await self._transport().post("/judge", body, key, until)
+            taken = await transport.post("/judge", body, key, until)
             # The server counts from when it has taken them.
             limit = None if settings.deadline_s is None else settings.deadline_s + _GRACE_SECONDS
-            await asyncio.wait_for(self._collect(f"/{taken['stream']}", answers), limit)
+            await asyncio.wait_for(_collect(transport, f"/{taken['stream']}", answers), limit)
         except Refused as error:
             if error.status != _TOO_LARGE or len(candidates) == 1:
                 raise
             middle = len(candidates) // 2
-            halves = await asyncio.gather(self._part(candidates[:middle]), self._part(candidates[middle:]))
+            parts = (candidates[:middle], candidates[middle:])
+            halves = await asyncio.gather(*(self._part(transport, part) for part in parts))
             return [*halves[0], *halves[1]]
         except (Away, asyncio.TimeoutError) as error:  # noqa: UP041 - another class in Python 3.10
             reason = str(error) or "the server has said nothing since the deadline"
             return [each or no_verdict(candidates[at], reason) for at, each in enumerate(answers)]
         return [each or no_verdict(candidates[at], _CUT) for at, each in enumerate(answers)]
 
-    async def _collect(self, path: str, answers: list[dict[str, Any] | None]) -> None:
-        async for line in self._transport().lines(path):
-            answers[line.pop("position")] = line
+    def _hold(self) -> _Held:
+        """The connections of this loop, with one more who needs them."""
+        loop, settings = asyncio.get_running_loop(), self.settings
+        if (held := self._held.get(loop)) is None:
+            asked = (settings.server, settings.token, settings.patience_s, settings.connections)
+            self._held[loop] = held = _Held(Transport(*asked, self._reached))
+        held.users += 1
+        return held
 
-    def _transport(self) -> Transport:
-        """Connections belong to the loop that made them, and a trainer may have several."""
-        loop = asyncio.get_running_loop()
-        if loop not in self._transports:
-            settings = self.settings
-            made = Transport(settings.server, settings.token, settings.patience_s, settings.connections)
-            self._transports[loop] = made
-        return self._transports[loop]
+
+async def _collect(transport: Transport, path: str, answers: list[dict[str, Any] | None]) -> None:
+    async for line in transport.lines(path):
+        answers[line.pop("position")] = line
 
 
 _CUT = "the server ended its stream before it had answered"
@@ -192,5 +216,7 @@ def _parts(candidates: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]
         yield part
 
 
-def _again(settings: dict[str, Any]) -> Judge:
-    return Judge(**settings)
+def _again(settings: dict[str, Any], reached: bool = False) -> Judge:
+    judge = Judge(**settings)
+    judge._reached.known = reached
+    return judge

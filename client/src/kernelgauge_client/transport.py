@@ -7,6 +7,7 @@ import json
 import random
 import time
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -24,22 +25,30 @@ class Away(JudgeError):
     """The server has answered before, and does not now."""
 
 
+@dataclass
+class Reached:
+    """Whether a server has ever answered: over all connections, loops and processes of one judge."""
+
+    known: bool = False
+
+
 class Transport:
     """One server, asked as one account. Redirections are not followed: a token is for the server that was named.
 
     Args:
         patience_s: seconds without any answer after which a server is taken to be away.
         connections: how many at once.
+        reached: of the judge that asks.
     """
 
-    def __init__(self, server: str, token: str, patience_s: float, connections: int):
+    def __init__(self, server: str, token: str, patience_s: float, connections: int, reached: Reached):
         self._server, self._patience = server.rstrip("/"), patience_s
         self._http = httpx.AsyncClient(
             headers={"authorization": f"Bearer {token}"},
             timeout=httpx.Timeout(_SILENCE_SECONDS, pool=None),
             limits=httpx.Limits(max_connections=connections),
         )
-        self._reached = False
+        self._reached = reached
 
     async def close(self) -> None:
         """End its connections."""
@@ -66,7 +75,7 @@ class Transport:
             except httpx.TransportError as error:
                 await patience.after(error)
                 continue
-            self._reached = True
+            self._reached.known = True
             if answer.status_code == 429:
                 await patience.for_room(answer)
             elif answer.status_code >= 500:
@@ -85,7 +94,7 @@ class Transport:
                     if answer.status_code != 200:
                         await answer.aread()
                         self._read(answer)
-                    self._reached = True
+                    self._reached.known = True
                     async for line in answer.aiter_lines():
                         patience.renewed()
                         if line.strip():
@@ -97,7 +106,7 @@ class Transport:
     def lost(self, error: Exception) -> JudgeError:
         """The error for a server that stayed away."""
         said = str(error) or type(error).__name__
-        if self._reached:
+        if self._reached.known:
             return Away(f"{self._server} has not answered for {self._patience:g} s ({said})")
         return NoServer(
             f"no server answers at {self._server} ({said}): start one by `kernelgauge serve`, or correct the address"
