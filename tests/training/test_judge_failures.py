@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from factories import make_environment
 
 from kernelgauge.backends.registry import detect
+from kernelgauge.errors import MachineError
 from kernelgauge.training import Judge
 
 RIGHT = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n"
@@ -29,12 +31,15 @@ class Session:
 
     def __init__(self) -> None:
         self.asked = 0
+        self.broken: Exception | None = None
 
     def queue(self, *asked: Any, **options: Any) -> Session:
         return self
 
     def submit(self, task: Any) -> Future[Any]:
         self.asked += 1
+        if self.broken is not None:
+            raise self.broken
         return Future()
 
 
@@ -43,6 +48,29 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Session:
     made = Session()
     monkeypatch.setattr("kernelgauge.training.judge.Session", lambda: made)
     return made
+
+
+@pytest.mark.parametrize("error", [MachineError("the queue was closed"), OSError("no process left")])
+def test_one_text_that_cannot_be_queued_leaves_the_others_their_answers(session: Session, error: Exception) -> None:
+    session.broken = error
+    texts = [f"{RIGHT}# 1", f"{RIGHT}# 1", "I cannot.", NOT_HERE["tilelang"], f"{RIGHT}# 2"]
+    judge = Judge(device="cpu")
+    answers = asyncio.run(judge.batch([{"problem": "1/19", "text": text} for text in texts]))
+    assert [each["outcome"] for each in answers] == ["", "", "no_candidate", "load_failed", ""]
+    assert str(error) in answers[0]["reason"] and answers[0]["reward"] is None
+
+
+def test_a_session_that_cannot_be_opened_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[int] = []
+
+    def refusing() -> Session:
+        opened.append(threading.get_ident())
+        raise MachineError("no process could be begun")
+
+    monkeypatch.setattr("kernelgauge.training.judge.Session", refusing)
+    answers = asyncio.run(Judge(device="cpu").batch([{"problem": "1/19", "text": text} for text in (RIGHT, "none")]))
+    assert [each["status"] for each in answers] == ["no_verdict", "verdict"]
+    assert opened and threading.get_ident() not in opened, "the loop goes on meanwhile"
 
 
 @pytest.mark.parametrize("language", NOT_HERE)

@@ -138,13 +138,16 @@ class Judge:
         source, reason = await asyncio.to_thread(candidate_in, request.text, self.config.most_bytes)
         if source is None:
             return without_candidate(request, reason, self.reward).model_dump(mode="json")
-        future = self._verdict(problem, source, request.backend)
         try:
+            # On a thread too: the first begins processes.
+            future = await asyncio.to_thread(self._verdict, problem, source, request.backend)
             # Others may wait for the same: whoever is cancelled leaves it to them.
             verdict = await asyncio.shield(asyncio.wrap_future(future))
             found = of_verdict(request, source, verdict, self.reward, self.config.feedback)
         except KernelgaugeError as error:
             found = no_verdict(request, self.reward, str(error))
+        except (OSError, RuntimeError, MemoryError) as error:  # no process, no thread or no memory left
+            found = no_verdict(request, self.reward, f"this machine failed: {type(error).__name__}: {error}")
         return found.model_dump(mode="json")
 
     def _verdict(self, problem: Problem, source: str, backend: str) -> Future[Evaluation]:
@@ -163,11 +166,15 @@ class Judge:
                 self._verdicts.popitem(last=False)
             session, queue = self._opened
         candidate = Candidate(problem=problem.key, source=source, backend=chosen, contestant="policy")
-        if not backend and (verdict := self._without_language(session, problem, candidate)):
-            made.set_result(verdict)
-            return made
-        task = Task(problem.key, 0, partial(self._job, session, problem, candidate))
-        queue.submit(task).add_done_callback(partial(self._end, session, made))
+        try:
+            if not backend and (verdict := self._without_language(session, problem, candidate)):
+                made.set_result(verdict)
+                return made
+            task = Task(problem.key, 0, partial(self._job, session, problem, candidate))
+            queue.submit(task).add_done_callback(partial(self._end, session, made))
+        except BaseException as error:  # boundary: whoever waits for the same must hear of it
+            made.set_exception(error)
+            raise
         return made
 
     def _open(self) -> tuple[Session, EvaluationQueue]:
