@@ -30,7 +30,7 @@ from kernelgauge.serve.batch_answers import Batch, BatchAnswers
 from kernelgauge.serve.batches import BatchAllowance, Batches, BatchItem, NewBatch, NoRoom
 from kernelgauge.serve.body import LimitedBody
 from kernelgauge.serve.claims import ATTEMPTS, SubmissionClaim, SubmissionClaims
-from kernelgauge.serve.database import VERSION, opened, reading, submissions, writing
+from kernelgauge.serve.database import VERSION, batch_items, opened, reading, submissions, writing
 from kernelgauge.serve.evaluator import LanguageMissing
 from kernelgauge.serve.judges import AtWork, JudgePresence
 from kernelgauge.serve.judging import Judge
@@ -228,6 +228,19 @@ def test_what_is_trained_on_stands_on_no_board(engine: Engine, ann: Account) -> 
     desk = Submissions(engine)
     assert desk.recent() == [] and desk.get(1) is None and desk.judged_since(0) == {} and desk.several([1, 2]) == []
     assert desk.hand_in(ann, "1/19", "x = 1\n") == (3, True), "for the board it is judged as if it were new"
+
+
+@pytest.mark.parametrize("bad", ["{", '{"format": 1}', "[]"])
+def test_one_record_that_cannot_be_read_hides_no_other(engine: Engine, ann: Account, bad: str) -> None:
+    of = handed_in(engine, ann, "x = 1\n", "x = 2\n", "x = 3\n", None)
+    for _ in range(3):
+        judged(engine)
+    with writing(engine) as connection:
+        connection.execute(update(submissions).where(submissions.c.number == 2).values(record=bad))
+        connection.execute(update(batch_items).where(batch_items.c.position == 2).values(earned="[1e400]"))
+    found = answers(engine, of)
+    assert [each.status for each in found.values()] == ["verdict", "no_verdict", "no_verdict", "verdict"]
+    assert all("record cannot be read" in found[at].reason and found[at].returns == (None,) for at in (1, 2))
 
 
 def test_a_batch_is_its_accounts_alone(engine: Engine, ann: Account) -> None:

@@ -189,6 +189,18 @@ def test_rewards_of_ones_own_and_what_they_may_not_say(tmp_path: Any) -> None:
         Reward(name="x", correct=math.inf)
 
 
+def test_no_figure_of_a_reward_can_overflow() -> None:
+    for wrong in (1.1e6, -1.1e6, math.inf, math.nan):
+        with pytest.raises(ValueError):
+            Reward(name="x", correct=1.0, speed={"weight": wrong})
+        with pytest.raises(UsageError, match="reward"):
+            request_of("1/1", "x", 1, [{"reward": wrong}])
+    huge = make_evaluation(speedup=1e300)
+    earned = Reward(name="x", correct=1e6, speed={"weight": 1e6}).of(parts_of(huge))
+    assert earned == 1e6 and returns([earned] * 1000, Turns(combine="sum"))[0] == 1e9
+    assert request_of("1/1", "x", 1, [{"reward": earned}]).earned == (1e6,)
+
+
 FILE = "class ModelNew:\n    pass  # as it stands \n"
 
 

@@ -6,13 +6,17 @@ An answer that was given once does not change: a verdict that comes after the de
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
 from sqlalchemy import Engine, Row, Select, func, select
 
+from kernelgauge.config import first_complaint
+from kernelgauge.errors import StoreError
 from kernelgauge.schema import Evaluation
 from kernelgauge.serve.accounts import Account
 from kernelgauge.serve.claims import TOO_LATE
@@ -22,6 +26,7 @@ from kernelgauge.training.judgement import FeedbackLevel, Judgement, no_verdict,
 from kernelgauge.training.request import EarlierTurn, JudgeRequest
 from kernelgauge.training.reward import Reward
 
+_log = logging.getLogger(__name__)
 _RECORDS_AT_ONCE = 50  # of samples and logs, some hundred kilobytes each
 _STATE = (batch_items.c.position, batch_items.c.submission, submissions.c.state, submissions.c.finished)
 _WHOLE = (
@@ -75,7 +80,7 @@ class BatchAnswers:
         return [row.position for row in rows if row.position not in have and _final(row, batch, now)]
 
     def answers(self, batch: Batch, positions: Sequence[int]) -> Iterator[tuple[int, Judgement]]:
-        """The answers at these positions, all of which are `ready`. Raises StoreError: a record cannot be read."""
+        """The answers at these positions, all of which are `ready`; what cannot be read has no verdict."""
         for start in range(0, len(positions), _RECORDS_AT_ONCE):
             some = positions[start : start + _RECORDS_AT_ONCE]
             query = _items(batch, _WHOLE).where(batch_items.c.position.in_(some))
@@ -100,8 +105,23 @@ def _final(row: Row[Any], batch: Batch, now: float) -> bool:
 
 
 def _answer(row: Row[Any], batch: Batch) -> Judgement:
-    earned = tuple(EarlierTurn(reward=each) for each in json.loads(row.earned))
-    request = JudgeRequest(problem=row.problem, text=row.source or "", turn=row.turn, history=earned)
+    request = JudgeRequest(problem=row.problem, text=row.source or "", turn=row.turn)
+    try:
+        earned = tuple(EarlierTurn(reward=each) for each in json.loads(row.earned))
+        request = JudgeRequest.model_validate({**dict(request), "history": earned})
+        return _judgement(row, request, batch)
+    except (
+        StoreError,
+        ValueError,
+        TypeError,
+        ArithmeticError,
+    ) as error:  # one record must not hide what became of the others
+        complaint = first_complaint(error) if isinstance(error, ValidationError) else str(error)
+        _log.warning("candidate %d of batch %d cannot be answered: %s", row.position, batch.number, complaint)
+        return no_verdict(request, batch.reward, f"its record cannot be read: {complaint}")
+
+
+def _judgement(row: Row[Any], request: JudgeRequest, batch: Batch) -> Judgement:
     if row.submission is None:
         return without_candidate(request, row.reason, batch.reward)
     in_time = batch.deadline is None or (row.finished is not None and row.finished <= batch.deadline)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import ConfigDict, Field, FiniteFloat, ValidationError, field_validator, model_validator
+from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from kernelgauge.config import first_complaint
 from kernelgauge.errors import UsageError
 from kernelgauge.generation.extraction import defines_model, extract
 from kernelgauge.schema import Record
+from kernelgauge.training.amounts import Amount
 
 MOST_TURNS = 1000
 MOST_BYTES = 256 * 1024
@@ -21,7 +22,7 @@ class EarlierTurn(Record):
     """The answer of a judge at an earlier turn of the same trajectory; only its reward is read."""
 
     model_config = ConfigDict(extra="ignore")
-    reward: FiniteFloat | None
+    reward: Amount | None
     """None: that turn had no verdict."""
 
 
