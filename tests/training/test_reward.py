@@ -189,6 +189,29 @@ def test_rewards_of_ones_own_and_what_they_may_not_say(tmp_path: Any) -> None:
         Reward(name="x", correct=math.inf)
 
 
+@pytest.mark.parametrize(
+    ("outcome", "stages", "built"),
+    [
+        ("timed_out", ("rules", "build"), 0),
+        ("out_of_memory", ("rules", "build"), 0),
+        ("timed_out", ("rules", "build", "open", "close"), 0),  # its import never ended
+        ("runtime_error", ("build", "open", "close"), 0),
+        ("load_failed", ("build", "open", "close"), 0),
+        ("build_failed", ("build",), 0),
+        ("timed_out", ("build", "open", "check"), 1),
+        ("out_of_memory", ("open", "check"), 1),
+        ("wrong_value", ("build", "open", "check"), 1),
+        ("rejected", ("rules",), 0),
+        ("rejected", ("rules", "build", "open"), 1),
+    ],
+)
+def test_built_is_what_a_process_has_loaded(outcome: str, stages: tuple[str, ...], built: int) -> None:
+    verdict = make_evaluation(outcome=outcome, seconds=dict.fromkeys(stages, 1.0))
+    assert parts_of(verdict).built == built
+    own = Reward(name="x", correct=1.0, failures={"not_built": -0.5, "wrong": 0.0})
+    assert own.of(parts_of(verdict)) == (0.0 if built or outcome == "rejected" else -0.5)
+
+
 def test_no_figure_of_a_reward_can_overflow() -> None:
     for wrong in (1.1e6, -1.1e6, math.inf, math.nan):
         with pytest.raises(ValueError):
