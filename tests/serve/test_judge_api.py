@@ -156,13 +156,14 @@ def test_half_of_a_surrogate_pair_costs_its_own_text_alone(server: Server) -> No
 
 def test_what_was_judged_is_rewarded_anew_at_once_and_by_any_reward(server: Server) -> None:
     before = server.states()
-    (first,) = judged(server, WRONG, reward="kevin")
+    kevin = load_reward("kevin").model_copy(update={"kernel_policy": None}).model_dump(mode="json")
+    (first,) = judged(server, WRONG, reward=kevin)
     own = {"name": "mine", "correct": 2.0, "failures": {"wrong": 0.5}, "turns": {"most": 1}}
     (second,) = judged(server, WRONG, reward=own)
     assert (first["reward"], second["reward"], second["done"]) == (0.0, 0.5, True)
 
     async def later() -> dict[str, Any]:
-        async with judging(server, reward="kevin") as judge:
+        async with judging(server, reward=kevin) as judge:
             return await judge("1/19", RIGHT, 1, [first])
 
     answer = asyncio.run(later())
@@ -195,7 +196,12 @@ def test_wrong_requests_are_one_sentence_that_says_what_to_do(server: Server) ->
         (({"candidates": []}, {}), 422, "candidates: Tuple should have at least 1 item"),
         ((a_batch(RIGHT, reward="kevn"), {}), 422, "there is no reward 'kevn': name one of interval, "),
         ((a_batch(RIGHT, reward="/etc/passwd.toml"), {}), 422, "a server reads no files of yours"),
-        ((a_batch(RIGHT, reward="drkernel"), {}), 422, "start it with --kernel-policy kernel-required"),
+        (
+            (a_batch(RIGHT, reward="drkernel"), {}),
+            422,
+            "start it by `kernelgauge serve --kernel-policy kernel-required`",
+        ),
+        ((a_batch(RIGHT, reward="kevin"), {}), 422, "reward kevin needs the kernel policy kernel-required, and this"),
         ((a_batch(RIGHT, deadline_s=-1), {}), 422, "deadline_s: Input should be greater than 0"),
         ((a_batch(RIGHT, feedback="G+E+P"), {}), 422, "feedback: Input should be 'G' or 'G+E'"),
         ((a_batch(RIGHT), {"idempotency_key": "a b"}), 422, "printable ASCII characters"),

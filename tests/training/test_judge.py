@@ -62,6 +62,12 @@ def test_what_this_machine_cannot_judge_has_no_verdict(judge: Judge) -> None:
     assert "the machine failed" in answer["feedback"]
 
 
+def test_a_published_reward_pays_nothing_for_unchanged_pytorch(quick: str) -> None:
+    with Judge(reward="cuda-agent", protocol=quick, device="cpu", sizes="small") as judge:
+        (answer,) = asked(judge, RIGHT)
+    assert (answer["outcome"], answer["reward"]) == ("rejected", -1.0)
+
+
 def test_a_judge_that_ends_meanwhile_leaves_no_zero(quick: str) -> None:
     judge = Judge(protocol=quick, device="cpu", sizes="small")
 

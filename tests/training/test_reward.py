@@ -13,7 +13,7 @@ from factories import BOUND, make_environment, make_evaluation, make_timing
 from kernelgauge.errors import UsageError
 from kernelgauge.schema import Evaluation, Executed, ExecutedWork, Outcome
 from kernelgauge.schema.comparison import BaselineSpeedup
-from kernelgauge.training import Parts, Reward, load_reward, returns, rewards
+from kernelgauge.training import Judge, Parts, Reward, load_reward, returns, rewards
 from kernelgauge.training.judgement import Judgement, no_verdict, of_verdict, without_candidate
 from kernelgauge.training.parts import PARTS, parts_of
 from kernelgauge.training.request import JudgeRequest, candidate_in, request_of
@@ -187,6 +187,16 @@ def test_rewards_of_ones_own_and_what_they_may_not_say(tmp_path: Any) -> None:
         load_reward(str(path))
     with pytest.raises(ValueError):
         Reward(name="x", correct=math.inf)
+
+
+def test_published_rewards_pay_nothing_for_a_copy_of_the_reference() -> None:
+    """Their sources do not; what is refused is decided by the policy under which it is judged."""
+    for name in set(rewards()) - {"interval", "drkernel-step"}:
+        assert load_reward(name).kernel_policy == "kernel-required", name
+        assert Judge(reward=name, device="cpu").protocol.kernel_policy == "kernel-required"
+        with pytest.raises(UsageError, match=f"{name} needs the kernel policy kernel-required, not default"):
+            Judge(reward=name, device="cpu", kernel_policy="default")
+    assert Judge(reward="interval", device="cpu").protocol.kernel_policy == "default"
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ class JudgeDesk:
             raise UsageError(
                 f"the reward {reward.name} needs the kernel policy {reward.kernel_policy}, and "
                 f"this server judges under {self._kernel_policy}: choose another reward, or have its keeper start it "
-                f"with --kernel-policy {reward.kernel_policy}"
+                f"by `kernelgauge serve --kernel-policy {reward.kernel_policy}` (and each `kernelgauge judge` too)"
             )
         items = [self._item(position, each) for position, each in enumerate(body.candidates)]
         told = hashlib.sha256(content).hexdigest()
