@@ -150,6 +150,19 @@ def test_without_room_an_account_waits_and_nothing_of_its_batch_is_taken(engine:
     assert desk.hand_in(ann, batch("x = 4\n"))[1]
 
 
+def test_an_account_has_so_many_batches_that_wait(engine: Engine, ann: Account) -> None:
+    """Of one candidate, which would take no room in the queue."""
+    desk = Batches(engine, BatchAllowance(unfinished=2))
+    for _ in range(2):
+        desk.hand_in(ann, batch("x = 1\n"))
+        desk.hand_in(ann, batch(None))
+    with pytest.raises(NoRoom, match="2 batches of ann wait for their verdicts, which is the limit: send fewer"):
+        desk.hand_in(ann, batch("x = 1\n"))
+    assert desk.hand_in(an_account(engine, "bob"), batch("x = 1\n"))[1]
+    judged(engine)
+    assert desk.hand_in(ann, batch("x = 1\n"))[1]
+
+
 def test_the_more_urgent_are_judged_first_and_boards_wait_their_turn(engine: Engine, ann: Account) -> None:
     handed_in(engine, ann, "x = 1\n", priority=-1)
     Submissions(engine).hand_in(ann, "1/19", "x = 2\n")

@@ -18,8 +18,9 @@ pytest.importorskip("httpx", reason="the client is not installed")
 from kernelgauge_client import Judge, NoServer
 from kernelgauge_client.transport import Away, Transport
 from pydantic import ValidationError
+from starlette.exceptions import HTTPException
 
-from kernelgauge.serve.judge_api import _body
+from kernelgauge.serve.judge_api import _body, _seconds
 
 
 def a_batch(*texts: str, **more: Any) -> dict[str, Any]:
@@ -42,6 +43,15 @@ def test_a_batch_with_half_of_a_surrogate_pair_can_be_read() -> None:
         patch.setattr(Transport, "post", post)
         (answer,) = asyncio.run(Judge("http://127.0.0.1:1", "kg_x").batch([{"problem": "1/19", "text": "\ud800"}]))
     assert sent[0]["text"] == "\0" and answer["status"] == "no_verdict"
+
+
+def test_a_body_and_a_time_have_limits() -> None:
+    with pytest.raises(ValidationError, match="at most 4096"):
+        _body(json.dumps(a_batch(*["x"] * 4097)).encode())
+    assert [_seconds(said) for said in ("0", "-1", "20", "1e9", "inf")] == [0, 0, 20, 30, 30]
+    for wrong in ("nan", "-nan", "soon"):
+        with pytest.raises(HTTPException):
+            _seconds(wrong)
 
 
 class Answering(BaseHTTPRequestHandler):

@@ -234,6 +234,15 @@ def test_no_figure_of_a_reward_can_overflow() -> None:
     assert request_of("1/1", "x", 1, [{"reward": earned}]).earned == (1e6,)
 
 
+@pytest.mark.parametrize(
+    "long",
+    [{"summary": "x" * 1001}, {"source": "x" * 1001}, {"steps": [{"over": "eager", "at_least": 1, "adds": 0}] * 101}],
+)
+def test_a_reward_is_no_place_to_keep_things(long: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="at most"):
+        load_reward({"name": "x", "correct": 1, **long})
+
+
 FILE = "class ModelNew:\n    pass  # as it stands \n"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import math
 import re
 import time
 from collections.abc import AsyncIterator
@@ -24,7 +25,7 @@ from kernelgauge.errors import UsageError
 from kernelgauge.schema import Record
 from kernelgauge.serve.authentication import Authentication
 from kernelgauge.serve.batch_answers import Batch, BatchAnswers
-from kernelgauge.serve.batches import BatchAllowance, Batches, BatchItem, NewBatch
+from kernelgauge.serve.batches import MOST_CANDIDATES, BatchAllowance, Batches, BatchItem, NewBatch
 from kernelgauge.serve.intake import key_of, known_backend
 from kernelgauge.training.judgement import FeedbackLevel
 from kernelgauge.training.parts import PARTS
@@ -44,7 +45,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 class BatchBody(Record):
     """The JSON of `POST /judge`."""
 
-    candidates: tuple[JudgeRequest, ...] = Field(min_length=1)
+    candidates: tuple[JudgeRequest, ...] = Field(min_length=1, max_length=MOST_CANDIDATES)
     reward: Reward | str = DEFAULT
     """A shipped reward by its name, or one as data."""
     feedback: FeedbackLevel = "G+E"
@@ -209,6 +210,9 @@ def _body(content: bytes) -> BatchBody:
 
 def _seconds(said: str) -> float:
     try:
-        return min(max(float(said), 0.0), _MOST_WAIT_S)
+        seconds = float(said)
     except ValueError:
-        raise HTTPException(422, "wait_s is a number of seconds") from None
+        seconds = math.nan
+    if math.isnan(seconds):  # which no time would ever be later than
+        raise HTTPException(422, "wait_s is a number of seconds")
+    return min(max(seconds, 0.0), _MOST_WAIT_S)

@@ -101,8 +101,8 @@ class Reward(Record):
     """One way to turn parts into a reward."""
 
     name: str = Field(min_length=1, max_length=80)
-    summary: str = ""
-    source: str = ""
+    summary: str = Field(default="", max_length=1000)
+    source: str = Field(default="", max_length=1000)
     """Where its figures come from."""
     kernel_policy: KernelPolicyName | None = None
     """Which kernel policy candidates must be judged under for it; None: any."""
@@ -111,7 +111,7 @@ class Reward(Record):
     correct: Amount
     """What a right candidate earns."""
     speed: Speed | None = None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Step, ...] = Field(default=(), max_length=100)
     coverage: CoverageTerm | None = None
     failures: Failures = Failures()
     turns: Turns = Turns()
