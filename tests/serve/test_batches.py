@@ -204,6 +204,20 @@ def test_an_answer_does_not_change(engine: Engine, ann: Account) -> None:
     assert answers(engine, failing) == told and answers(engine, again)[0].status == "verdict"
 
 
+def test_what_was_said_to_be_late_stays_so(engine: Engine, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its verdict may have been on its way: by the judge's clock it was in time."""
+    late, other = (handed_in(engine, ann, "x = 1\n", None, deadline_s=0.05) for _ in range(2))
+    claim = claimed(engine)
+    time.sleep(0.1)
+    told = answers(engine, late)
+    assert "deadline passed" in told[0].reason and told[1].status == "verdict"
+    with monkeypatch.context() as earlier:
+        earlier.setattr("kernelgauge.serve.claims.time", SimpleNamespace(time=lambda: late.deadline))
+        assert SubmissionClaims(engine).end(claim, make_evaluation("1/19", 2.0))
+    assert answers(engine, late) == told
+    assert answers(engine, other)[0].status == "verdict", "nobody was told of it yet"
+
+
 def test_a_verdict_of_another_environment_is_none_of_this(engine: Engine, ann: Account) -> None:
     here = AtWork("a judge", "cuda", 1, HERE.digest)
     judge = JudgePresence(engine, here, lease=60)

@@ -104,8 +104,9 @@ class SubmissionClaims:
         """
         said = {"outcome": verdict.standing or verdict.outcome.value, "speedup": verdict.speedup}
         said |= {"environment": verdict.environment.digest, "device_seconds": device_seconds(verdict)}
-        values = {**_ended("judged"), "reason": "", "record": codec.encode(verdict), **said}
+        values: dict[str, object] = {"reason": "", "record": codec.encode(verdict), **said}
         with self._judging() as connection:
+            values |= _ended("judged")  # not before it is its turn to write: that may have been in time, and this not
             return connection.execute(_held([claim]).values(values)).rowcount == 1
 
     def begin(self, claim: SubmissionClaim) -> bool:

@@ -40,8 +40,8 @@ from kernelgauge.schema import digest
 
 VERSION = 5
 """Of these tables. History: 1, November 2026, first version; 2, the digest is the kernel's and the setting's; 3, one
-of the text; 4, batches for training, priorities, deadlines, judges; 5, the languages of judges. Tables from version 2
-on are brought up to date when they are opened.
+of the text; 4, batches for training, priorities, deadlines, judges; 5, the languages of judges, what was said to be
+late, indexes for pages. Tables from version 2 on are brought up to date when they are opened.
 """
 
 _READS = "kernelgauge_reads"
@@ -146,6 +146,7 @@ batch_items = Table(
     Column("problem", String(160), nullable=False),
     Column("turn", Integer, nullable=False),
     Column("earned", Text, nullable=False),  # rewards of earlier turns, as JSON
+    Column("late", Integer, nullable=False, server_default="0"),  # 1: it was said that its deadline has passed
     Index("batch_items_by_submission", "submission"),
 )
 """What waits for a submission; of equal candidates each waits for the same."""
@@ -172,7 +173,7 @@ _LATER = {
         accounts.c.trainer,
         *(submissions.c[name] for name in ("private", "priority", "deadline", "environment", "device_seconds")),
     ),
-    4: (judges.c.languages,),
+    4: (judges.c.languages, batch_items.c.late),
 }
 """Columns that tables of a version lack; whole tables that are missing are made in any case."""
 
