@@ -64,7 +64,8 @@ class Answering(BaseHTTPRequestHandler):
         self._say(201, {"stream": "judge/1/stream"})
 
     def do_GET(self) -> None:
-        self._say(200, {"position": 0, "status": "verdict"})
+        said = {"turns": {"interval": 4}} if self.path == "/judge" else {"position": 0, "status": "verdict"}
+        self._say(200, said)
 
     def _say(self, status: int, said: Any) -> None:
         content = json.dumps(said).encode() + b"\n"
@@ -95,8 +96,11 @@ def test_a_server_that_has_answered_once_is_away_in_the_steps_after_it(server: T
     server.shutdown()
     server.server_close()
     for each in (judge, pickle.loads(pickle.dumps(judge))):
-        (answer,) = asyncio.run(each.batch([{"problem": "1/19", "text": "x = 1"}]))
-        assert answer["status"] == "no_verdict" and "has not answered for 0.3 s" in answer["reason"]
+        early, answer = asyncio.run(each.batch([{"problem": "1/19", "text": "x = 1", "turn": at} for at in (2, 3)]))
+        assert (early["done"], answer["done"]) == (False, True), "as the server would say"
+        assert (
+            answer["retry"] and answer["status"] == "no_verdict" and "has not answered for 0.3 s" in answer["reason"]
+        )
     with pytest.raises(NoServer):
         asyncio.run(never("1/19", "x = 1"))
 

@@ -242,6 +242,7 @@ def test_what_the_client_says_by_itself_is_what_a_server_would_say() -> None:
     request = request_of("1/19", RIGHT, 1, [{"reward": 1.0}])
     ours = no_verdict(request, load_reward("interval"), "it broke").model_dump(mode="json")
     theirs = answers.no_verdict({"history": [{"reward": 1.0}]}, "it broke")
+    assert [answers.no_verdict({"turn": turn}, "it broke", 4)["done"] for turn in (2, 3)] == [False, True]
     assert {**theirs, "returns": ours["returns"]} == ours and len(theirs["returns"]) == len(ours["returns"])
     assert ours["feedback"] == FEEDBACK
     judge = pickle.loads(pickle.dumps(Judge("http://127.0.0.1:1", "kg_x", reward="kevin")))

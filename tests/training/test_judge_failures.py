@@ -12,7 +12,7 @@ import pytest
 from factories import make_environment
 
 from kernelgauge.backends.registry import detect
-from kernelgauge.errors import MachineError
+from kernelgauge.errors import BackendMissing, MachineError
 from kernelgauge.training import Judge
 
 RIGHT = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n"
@@ -50,6 +50,13 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Session:
     return made
 
 
+def test_what_would_fail_again_says_so(session: Session) -> None:
+    session.broken = BackendMissing("tilelang is not installed")
+    (answer,) = asyncio.run(Judge(device="cpu").batch([{"problem": "1/19", "text": RIGHT, "backend": "tilelang"}]))
+    assert (answer["status"], answer["retry"], answer["reason"]) == ("no_verdict", False, str(session.broken))
+    assert "no other would be" in answer["feedback"]
+
+
 @pytest.mark.parametrize("error", [MachineError("the queue was closed"), OSError("no process left")])
 def test_one_text_that_cannot_be_queued_leaves_the_others_their_answers(session: Session, error: Exception) -> None:
     session.broken = error
@@ -57,7 +64,8 @@ def test_one_text_that_cannot_be_queued_leaves_the_others_their_answers(session:
     judge = Judge(device="cpu")
     answers = asyncio.run(judge.batch([{"problem": "1/19", "text": text} for text in texts]))
     assert [each["outcome"] for each in answers] == ["", "", "no_candidate", "load_failed", ""]
-    assert str(error) in answers[0]["reason"] and answers[0]["reward"] is None
+    assert str(error) in answers[0]["reason"] and answers[0]["reward"] is None and answers[0]["retry"]
+    assert "the machine failed" in answers[0]["feedback"] and not answers[2]["retry"]
 
 
 def test_a_session_that_cannot_be_opened_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:

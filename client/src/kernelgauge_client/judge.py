@@ -79,7 +79,8 @@ class Judge:
         if not self.settings.token:
             raise JudgeError("a token is needed: set KERNELGAUGE_TOKEN (`kernelgauge account add NAME --trainer`)")
         self._held: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = WeakKeyDictionary()
-        self._reached = Reached()
+        reward = self.settings.reward
+        self._reached = Reached(turns=None if isinstance(reward, str) else reward.get("turns", {}).get("most", 1))
 
     async def __call__(
         self,
@@ -137,8 +138,8 @@ class Judge:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any], bool]]:
-        return _again, (asdict(self.settings), self._reached.known)
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any], Reached]]:
+        return _again, (asdict(self.settings), self._reached)
 
     async def _part(self, transport: Transport, candidates: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         settings, key = self.settings, uuid.uuid4().hex
@@ -148,6 +149,7 @@ class Judge:
             body = {name: getattr(settings, name) for name in ("reward", "feedback", "priority", "deadline_s")}
             body["candidates"] = candidates
             taken = await transport.post("/judge", body, key, until)
+            await self._learn_turns(transport)
             # The server counts from when it has taken them.
             limit = None if settings.deadline_s is None else settings.deadline_s + _GRACE_SECONDS
             await asyncio.wait_for(_collect(transport, f"/{taken['stream']}", answers), limit)
@@ -160,8 +162,16 @@ class Judge:
             return [*halves[0], *halves[1]]
         except (Away, asyncio.TimeoutError) as error:  # noqa: UP041 - another class in Python 3.10
             reason = str(error) or "the server has said nothing since the deadline"
-            return [each or no_verdict(candidates[at], reason) for at, each in enumerate(answers)]
-        return [each or no_verdict(candidates[at], _CUT) for at, each in enumerate(answers)]
+        else:
+            reason = _CUT
+        return [each or no_verdict(candidates[at], reason, self._reached.turns) for at, each in enumerate(answers)]
+
+    async def _learn_turns(self, transport: Transport) -> None:
+        """While the server is there: when it is away, `done` must be what it would say."""
+        reward = self.settings.reward
+        if isinstance(reward, str) and self._reached.turns is None:
+            said = (await transport.said("/judge")).get("turns", {}).get(reward)
+            self._reached.turns = said if isinstance(said, int) else None
 
     def _hold(self) -> _Held:
         """The connections of this loop, with one more who needs them."""
@@ -216,7 +226,7 @@ def _parts(candidates: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]
         yield part
 
 
-def _again(settings: dict[str, Any], reached: bool = False) -> Judge:
+def _again(settings: dict[str, Any], reached: Reached) -> Judge:
     judge = Judge(**settings)
-    judge._reached.known = reached
+    judge._reached = reached
     return judge

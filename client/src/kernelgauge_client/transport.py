@@ -27,9 +27,12 @@ class Away(JudgeError):
 
 @dataclass
 class Reached:
-    """Whether a server has ever answered: over all connections, loops and processes of one judge."""
+    """What is known of a server: over all connections, loops and processes of one judge."""
 
     known: bool = False
+    """Whether it has ever answered."""
+    turns: int | None = None
+    """After how many turns the judge's reward ends a trajectory; None: the server has not said."""
 
 
 class Transport:
@@ -82,6 +85,13 @@ class Transport:
                 await patience.after(RuntimeError(_sentence(answer)))
             else:
                 return self._read(answer)
+
+    async def said(self, path: str) -> dict[str, Any]:
+        """What stands there; nothing where that cannot be had at once."""
+        try:
+            return dict((await self._http.get(f"{self._server}{path}")).json())
+        except (httpx.HTTPError, ValueError, TypeError):
+            return {}
 
     async def lines(self, path: str) -> AsyncIterator[dict[str, Any]]:
         """The objects of a stream, which is begun again where it breaks: some may come twice. Raises as `post`."""

@@ -34,7 +34,7 @@ _STATE = (batch_items.c.position, batch_items.c.submission, submissions.c.state,
 _WHOLE = (
     *_STATE,
     *(batch_items.c[name] for name in ("problem", "turn", "earned", "reason", "late")),
-    *(submissions.c[name] for name in ("source", "record")),
+    *(submissions.c[name] for name in ("source", "record", "retry")),
     submissions.c.reason.label("failure"),
 )
 
@@ -136,7 +136,7 @@ def _answer(row: Row[Any], batch: Batch) -> Judgement:
     ) as error:  # one record must not hide what became of the others
         complaint = first_complaint(error) if isinstance(error, ValidationError) else str(error)
         _log.warning("candidate %d of batch %d cannot be answered: %s", row.position, batch.number, complaint)
-        return no_verdict(request, batch.reward, f"its record cannot be read: {complaint}")
+        return no_verdict(request, batch.reward, f"its record cannot be read: {complaint}", retry=False)
 
 
 def _judgement(row: Row[Any], request: JudgeRequest, batch: Batch) -> Judgement:
@@ -146,4 +146,6 @@ def _judgement(row: Row[Any], request: JudgeRequest, batch: Batch) -> Judgement:
     if row.state == "judged" and in_time:
         record = codec.decode(row.record, Evaluation, f"submission {row.submission}")
         return of_verdict(request, row.source, record, batch.reward, batch.feedback)
-    return no_verdict(request, batch.reward, row.failure if row.state == "failed" and in_time else TOO_LATE)
+    if row.state == "failed" and in_time:
+        return no_verdict(request, batch.reward, row.failure, retry=bool(row.retry))
+    return no_verdict(request, batch.reward, TOO_LATE)

@@ -118,23 +118,27 @@ class SubmissionClaims:
         free = {"state": "waiting", "claim": None, "lease_until": None}
         return self._change(claim, **free, attempts=claim.attempts) == 1
 
-    def put_off(self, claim: SubmissionClaim, reason: str, counts: bool = True, elsewhere: bool = False) -> bool:
+    def put_off(
+        self, claim: SubmissionClaim, reason: str, counts: bool = True, elsewhere: bool = False, retry: bool = True
+    ) -> bool:
         """This machine could not judge it: another may, in a while; False as for `end`.
 
         Args:
             reason: a sentence for whoever handed it in.
             counts: whether it was an attempt, the last of which ends it.
             elsewhere: whether others are at work who may be able to judge it, where this machine is not.
+            retry: whether it may be judged when it is handed in again.
         """
+        why: dict[str, object] = {"reason": reason, "retry": int(retry)}
         attempts = claim.attempts + counts
         if attempts >= ATTEMPTS:
-            return self._change(claim, **_ended("failed"), reason=reason, attempts=attempts) == 1
+            return self._change(claim, **_ended("failed"), **why, attempts=attempts) == 1
         pause = PAUSE_SECONDS
         if claim.private:
             pause = 0.0 if elsewhere else PRIVATE_PAUSE_SECONDS * 3**claim.attempts
         by = None if claim.private and not elsewhere else self._judge
         later = {"state": "waiting", "claim": by, "lease_until": time.time() + pause}
-        return self._change(claim, **later, reason=reason, attempts=attempts) == 1
+        return self._change(claim, **later, **why, attempts=attempts) == 1
 
     def _change(self, *held: SubmissionClaim, **values: object) -> int:
         with writing(self._engine) as connection:
@@ -156,8 +160,8 @@ class SubmissionClaims:
         late = and_(submissions.c.state.in_(("waiting", "judging")), submissions.c.deadline < now, left)
         reason = f"it was begun {ATTEMPTS} times, and no judge came to an end with it"
         with writing(self._engine) as connection:
-            connection.execute(update(submissions).where(spent).values(**_ended("failed"), reason=reason))
-            connection.execute(update(submissions).where(late).values(**_ended("failed"), reason=TOO_LATE))
+            connection.execute(update(submissions).where(spent).values(**_ended("failed"), reason=reason, retry=1))
+            connection.execute(update(submissions).where(late).values(**_ended("failed"), reason=TOO_LATE, retry=1))
 
 
 def device_seconds(verdict: Evaluation) -> float:

@@ -103,6 +103,7 @@ submissions = Table(
     Column("outcome", String(20)),
     Column("speedup", Double),
     Column("reason", Text, nullable=False),
+    Column("retry", Integer, nullable=False, server_default="1"),  # 0: as `reason` says, it would fail again
     # 1: of batches alone. It is on no page, and its digest is of its text, see `batches`.
     Column("private", Integer, nullable=False, server_default="0"),
     Column("priority", Integer, nullable=False, server_default="0"),  # the larger, the sooner
@@ -173,7 +174,7 @@ _LATER = {
         accounts.c.trainer,
         *(submissions.c[name] for name in ("private", "priority", "deadline", "environment", "device_seconds")),
     ),
-    4: (judges.c.languages, batch_items.c.late),
+    4: (submissions.c.retry, judges.c.languages, batch_items.c.late),
 }
 """Columns that tables of a version lack; whole tables that are missing are made in any case."""
 

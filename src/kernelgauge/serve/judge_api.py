@@ -106,7 +106,10 @@ class JudgeDesk:
     async def described(self, request: Request) -> Response:
         """What a batch may hold, which rewards there are, and the parts of every answer."""
         allowed = self._allowance.model_dump() | {"text_bytes": self._source_bytes}
-        return JSONResponse({"rewards": rewards(), "default": DEFAULT, "parts": PARTS, "allowed": allowed})
+        turns = {name: load_reward(name).turns.most for name in rewards()}
+        return JSONResponse(
+            {"rewards": rewards(), "turns": turns, "default": DEFAULT, "parts": PARTS, "allowed": allowed}
+        )
 
     async def poll(self, request: Request) -> Response:
         """What is final of a batch; with `wait_s`, as soon as all is final, or after so many seconds."""

@@ -12,7 +12,7 @@ from functools import partial
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from kernelgauge.errors import MachineError, UsageError
+from kernelgauge.errors import MachineError, UsageError, permanent
 from kernelgauge.schema import Evaluation
 from kernelgauge.serve.claims import ATTEMPTS, SubmissionClaim, SubmissionClaims
 from kernelgauge.serve.evaluator import Evaluator, LanguageMissing
@@ -125,7 +125,7 @@ class Judge:
         last = not elsewhere or claim.attempts + counts >= ATTEMPTS
         if claim.private and last and isinstance(error, LanguageMissing):
             return self._claims.end(claim, error.verdict)  # a text that chooses what nobody has is at fault itself
-        return self._claims.put_off(claim, reason, counts, elsewhere)
+        return self._claims.put_off(claim, reason, counts, elsewhere, retry=not permanent(error))
 
     def _hold(self, ended: threading.Event) -> None:
         while True:

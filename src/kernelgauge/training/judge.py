@@ -14,7 +14,7 @@ from pydantic import Field
 
 from kernelgauge.backends import registry
 from kernelgauge.config import Protocol
-from kernelgauge.errors import KernelgaugeError, MachineError, UsageError
+from kernelgauge.errors import KernelgaugeError, MachineError, UsageError, permanent
 from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.evaluation_queue import EvaluationQueue
 from kernelgauge.execution.local import Done, Task, devices_of
@@ -145,7 +145,7 @@ class Judge:
             verdict = await asyncio.shield(asyncio.wrap_future(future))
             found = of_verdict(request, source, verdict, self.reward, self.config.feedback)
         except KernelgaugeError as error:
-            found = no_verdict(request, self.reward, str(error))
+            found = no_verdict(request, self.reward, str(error), retry=not permanent(error))
         except (OSError, RuntimeError, MemoryError) as error:  # no process, no thread or no memory left
             found = no_verdict(request, self.reward, f"this machine failed: {type(error).__name__}: {error}")
         return found.model_dump(mode="json")
