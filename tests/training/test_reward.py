@@ -73,6 +73,15 @@ def test_our_own_counts_what_the_interval_carries() -> None:
     assert earned("interval", CHEAT) < earned("interval", WRONG) == earned("interval", BROKEN) == 0
 
 
+def test_what_seems_faster_than_its_hardware_allows_is_not_the_best_paid() -> None:
+    """It may be honest, so that it is no cheat either; a published reward is paid as published."""
+    looked_at = make_evaluation(speedup=6.0, bound=BOUND.model_copy(update={"share": 1.5, "review": "too fast"}))
+    assert parts_of(looked_at).review and earned("interval", looked_at) == earned("interval", TIE)
+    slow = make_evaluation(speedup=0.5, bound=BOUND.model_copy(update={"share": 1.5, "review": "too fast"}))
+    assert earned("interval", slow) == pytest.approx(0.3 + 0.5 * 0.99)
+    assert earned("kevin", looked_at) == pytest.approx(6.3)
+
+
 def test_an_interval_that_tells_nothing_earns_its_lower_end_and_never_above_a_tie() -> None:
     timing = make_timing(3.0)
     for interval in ((0.2, 5.0), (1.4, 9.0)):

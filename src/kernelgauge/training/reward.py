@@ -44,6 +44,8 @@ class Speed(Record):
     """The point estimate, or the lower end of its interval."""
     ties_as_one: bool = False
     """Whether a speedup whose interval contains 1 is 1; one too wide to tell is then never above 1."""
+    review_as_one: bool = False
+    """Whether one that seems faster than its hardware allows (`review`) is never above 1: nobody has looked at it."""
     ceiling: Literal["none", "bound"] = "none"
     """`bound`: no more than the hardware allows (`headroom`), where that is known."""
     most: float | None = Field(default=None, gt=0, le=MOST)
@@ -56,6 +58,8 @@ class Speed(Record):
         gain: float = getattr(parts, self.figure)
         if self.ties_as_one:
             gain = 1.0 if parts.tie else min(gain, 1.0) if parts.unclear else gain
+        if self.review_as_one and parts.review:
+            gain = min(gain, 1.0)
         if self.ceiling == "bound" and parts.bound_known:
             # A reference in cache may be faster than the bound of its bytes: a tie with it is no less than 1.
             gain = min(gain, max(1.0, parts.headroom))
