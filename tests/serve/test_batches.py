@@ -19,7 +19,7 @@ from waiting import comes_true
 
 pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
 
-from sqlalchemy import Engine, select, text, update
+from sqlalchemy import Engine, event, inspect, select, text, update
 from starlette.exceptions import HTTPException
 
 from kernelgauge.config import load_protocol
@@ -288,15 +288,60 @@ def test_a_restart_loses_nothing(engine: Engine, ann: Account) -> None:
     again.dispose()
 
 
+def test_pages_do_not_read_what_is_trained_on(engine: Engine, ann: Account) -> None:
+    seen: list[tuple[str, Any]] = []
+    desk = Submissions(engine)
+
+    def note(connection: Any, cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        if "FROM submissions" in statement or "JOIN submissions" in statement:
+            seen.append((statement, parameters))
+
+    event.listen(engine, "before_cursor_execute", note)
+    desk.recent(), desk.judged_since(time.time() - 60), desk.hand_in(ann, "1/19", "x = 1\n")
+    event.remove(engine, "before_cursor_execute", note)
+    if engine.dialect.name != "sqlite":  # the other chooses by how much there is
+        return
+    with reading(engine) as connection:
+        plans = [
+            " ".join(row[-1] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {each}", given).all())
+            for each, given in seen
+        ]
+    assert len(plans) >= 5 and not any("SCAN submissions" in plan for plan in plans), plans
+    assert {"submissions_public", "submissions_public_by_end", "submissions_public_by_account"} <= {
+        word for plan in plans for word in plan.split()
+    }, plans
+
+
+def test_tables_of_version_4_are_brought_up_to_date(engine: Engine, ann: Account) -> None:
+    of = handed_in(engine, ann, "x = 1\n")
+    indexes = [each.name for each in submissions.indexes if str(each.name).startswith("submissions_public")]
+    with engine.begin() as connection:
+        for change in (
+            *(f"DROP INDEX {name}" for name in indexes),
+            "ALTER TABLE submissions DROP COLUMN retry",
+            "ALTER TABLE judges DROP COLUMN languages",
+            "ALTER TABLE batch_items DROP COLUMN late",
+            "UPDATE about SET version = 4",
+        ):
+            connection.execute(text(change))
+    again = opened(engine.url.render_as_string(hide_password=False))
+    assert {each["name"] for each in inspect(again).get_indexes("submissions")} >= set(indexes)
+    JudgePresence(again, AtWork("a judge", "cpu", 1, HERE.digest, ("torch",)), lease=60).say()
+    judged(again)
+    assert answers(again, of)[0].status == "verdict"
+    again.dispose()
+
+
 def test_tables_of_the_versions_before_are_brought_up_to_date(engine: Engine) -> None:
     Submissions(engine).hand_in(an_account(engine), "1/19", "x = 1\n")
-    lost = ("private", "priority", "deadline", "environment", "device_seconds")
+    lost = ("retry", "private", "priority", "deadline", "environment", "device_seconds")
     with engine.begin() as connection:
         for change in (
             "DROP TABLE batch_items",
             "DROP TABLE batches",
             "DROP TABLE judges",
             "DROP INDEX submissions_by_priority",
+            *(f"DROP INDEX {each.name}" for each in submissions.indexes if "public" in str(each.name)),
             *(f"ALTER TABLE submissions DROP COLUMN {name}" for name in lost),
             "ALTER TABLE accounts DROP COLUMN trainer",
             "UPDATE about SET version = 3",

@@ -116,6 +116,10 @@ submissions = Table(
     Index("submissions_by_priority", "state", "priority", "number"),
     Index("submissions_by_end", "finished"),
     Index("submissions_by_account", "account", "created"),
+    # For pages: a training leaves a million rows that stand on none.
+    Index("submissions_public", "private", "number"),
+    Index("submissions_public_by_end", "private", "state", "finished"),
+    Index("submissions_public_by_account", "account", "private", "created"),
     Index("submissions_by_kernel", "digest"),
     Index("submissions_by_text", "text_digest"),
     sqlite_autoincrement=True,
