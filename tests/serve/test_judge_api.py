@@ -143,6 +143,19 @@ def test_every_kind_of_text_has_its_answer(server: Server) -> None:
     assert " bytes, and 262144 are allowed: write a shorter file" in answers[-1]["feedback"]
 
 
+def test_a_text_cannot_choose_to_have_no_verdict(server: Server) -> None:
+    """By importing a language that no judge of this server has; who names it is told that it is not there."""
+    began = time.monotonic()
+    (answer,) = judged(server, f"import tilelang\n{RIGHT}")
+    assert (answer["status"], answer["outcome"], answer["reward"]) == ("verdict", "load_failed", 0.0)
+    assert "written for tilelang, which is not available here" in answer["feedback"]
+    assert time.monotonic() - began < 30
+    named = {"candidates": [{"problem": "1/19", "text": RIGHT, "backend": "tilelang"}]}
+    taken = server.ask("POST", "/judge", named)[2]
+    (told,) = server.ask("GET", f"/{taken['url']}?wait_s=30")[2]["results"]
+    assert (told["status"], told["retry"]) == ("no_verdict", False) and "cannot judge it" in told["reason"]
+
+
 def test_half_of_a_surrogate_pair_costs_its_own_text_alone(server: Server) -> None:
     broken = RIGHT + "# \ud800"
     answers = judged(server, WRONG, broken)
