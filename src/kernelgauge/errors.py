@@ -78,6 +78,11 @@ class OutOfDeviceMemory(MachineError):
     """The GPU has no room for what the parent itself needs; says how much was wanted and how much was free."""
 
 
+def permanent(error: BaseException) -> bool:
+    """Whether the same request would fail again: it is wrong itself, or asks for what is not here."""
+    return isinstance(error, UsageError) and not isinstance(error, DiskFull)
+
+
 E = TypeVar("E", bound=BaseException)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from kernelgauge.generation.extraction import defined_names, extract, parsed
@@ -219,3 +221,29 @@ def test_names_bound_in_branches_count() -> None:
     tree = parsed("try:\n    import triton as t\nexcept ImportError:\n    u = 1\nif t:\n    class ModelNew: ...\n")
     assert tree is not None
     assert defined_names(tree) == {"u", "ModelNew"}
+
+
+HARD = {
+    "a fence that a mark ends": "```" + " " * 40_000 + "a" * 40_000 + "`",
+    "marks": "~" * 100_000 + "`",
+    "spaces before a fence": " " * 100_000 + "```",
+    "an assignment that is none": "a" * 50_000 + " " * 50_000 + ":" + " " * 50_000 + "b" * 50_000,
+    "tags": ("<think> x\n" * 10_000) + ("</think> x\n" * 10_000),
+    "spaces before a tag": "\n".join([" " * 1000] * 100) + "</think",
+    "many pieces": "```\nModelNew = [\n" * 5_000,
+    "long pieces": ("```\n" + "a;" * 400 + "\nModelNew = 1\n") * 200 + "```\n(",
+    "many beginnings": "import a\n" * 8_000 + "ModelNew(\n" * 8_000,
+}
+
+
+@pytest.mark.parametrize("text", HARD.values(), ids=HARD)
+def test_no_text_takes_long(text: str) -> None:
+    """By the square of their length these would take minutes; the processor's time, as others may be at work."""
+    began = time.thread_time()
+    extract(text)
+    assert time.thread_time() - began < 5
+
+
+def test_a_whole_block_is_found_after_all_else_was_tried_in_vain() -> None:
+    drafts = "".join(f"```python\nmodel = ModelNew({number}\n```\n" + "words " * 200 for number in range(90))
+    assert extract(f"{FENCED}\n{drafts}").source == CODE

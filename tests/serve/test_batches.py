@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from databases import empty, postgresql  # noqa: F401
 from factories import make_environment, make_evaluation
+from waiting import comes_true
 
 pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
 
-from sqlalchemy import Engine, select, text, update
+from sqlalchemy import Engine, event, inspect, select, text, update
 from starlette.exceptions import HTTPException
 
 from kernelgauge.config import load_protocol
-from kernelgauge.errors import UsageError
+from kernelgauge.errors import BackendMissing, UsageError
+from kernelgauge.schema import Evaluation
 from kernelgauge.serve.accounts import Account, Accounts
 from kernelgauge.serve.batch_answers import Batch, BatchAnswers
 from kernelgauge.serve.batches import BatchAllowance, Batches, BatchItem, NewBatch, NoRoom
 from kernelgauge.serve.body import LimitedBody
 from kernelgauge.serve.claims import ATTEMPTS, SubmissionClaim, SubmissionClaims
-from kernelgauge.serve.database import VERSION, opened, reading, submissions, writing
+from kernelgauge.serve.database import VERSION, batch_items, opened, reading, submissions, writing
+from kernelgauge.serve.evaluator import LanguageMissing
 from kernelgauge.serve.judges import AtWork, JudgePresence
+from kernelgauge.serve.judging import Judge
 from kernelgauge.serve.metrics import ServerMetrics
 from kernelgauge.serve.setting import ServerSetting, announce
 from kernelgauge.serve.submissions import Submissions
@@ -144,6 +150,19 @@ def test_without_room_an_account_waits_and_nothing_of_its_batch_is_taken(engine:
     assert desk.hand_in(ann, batch("x = 4\n"))[1]
 
 
+def test_an_account_has_so_many_batches_that_wait(engine: Engine, ann: Account) -> None:
+    """Of one candidate, which would take no room in the queue."""
+    desk = Batches(engine, BatchAllowance(unfinished=2))
+    for _ in range(2):
+        desk.hand_in(ann, batch("x = 1\n"))
+        desk.hand_in(ann, batch(None))
+    with pytest.raises(NoRoom, match="2 batches of ann wait for their verdicts, which is the limit: send fewer"):
+        desk.hand_in(ann, batch("x = 1\n"))
+    assert desk.hand_in(an_account(engine, "bob"), batch("x = 1\n"))[1]
+    judged(engine)
+    assert desk.hand_in(ann, batch("x = 1\n"))[1]
+
+
 def test_the_more_urgent_are_judged_first_and_boards_wait_their_turn(engine: Engine, ann: Account) -> None:
     handed_in(engine, ann, "x = 1\n", priority=-1)
     Submissions(engine).hand_in(ann, "1/19", "x = 2\n")
@@ -185,6 +204,20 @@ def test_an_answer_does_not_change(engine: Engine, ann: Account) -> None:
     assert answers(engine, failing) == told and answers(engine, again)[0].status == "verdict"
 
 
+def test_what_was_said_to_be_late_stays_so(engine: Engine, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its verdict may have been on its way: by the judge's clock it was in time."""
+    late, other = (handed_in(engine, ann, "x = 1\n", None, deadline_s=0.05) for _ in range(2))
+    claim = claimed(engine)
+    time.sleep(0.1)
+    told = answers(engine, late)
+    assert "deadline passed" in told[0].reason and told[1].status == "verdict"
+    with monkeypatch.context() as earlier:
+        earlier.setattr("kernelgauge.serve.claims.time", SimpleNamespace(time=lambda: late.deadline))
+        assert SubmissionClaims(engine).end(claim, make_evaluation("1/19", 2.0))
+    assert answers(engine, late) == told
+    assert answers(engine, other)[0].status == "verdict", "nobody was told of it yet"
+
+
 def test_a_verdict_of_another_environment_is_none_of_this(engine: Engine, ann: Account) -> None:
     here = AtWork("a judge", "cuda", 1, HERE.digest)
     judge = JudgePresence(engine, here, lease=60)
@@ -224,6 +257,19 @@ def test_what_is_trained_on_stands_on_no_board(engine: Engine, ann: Account) -> 
     assert desk.hand_in(ann, "1/19", "x = 1\n") == (3, True), "for the board it is judged as if it were new"
 
 
+@pytest.mark.parametrize("bad", ["{", '{"format": 1}', "[]"])
+def test_one_record_that_cannot_be_read_hides_no_other(engine: Engine, ann: Account, bad: str) -> None:
+    of = handed_in(engine, ann, "x = 1\n", "x = 2\n", "x = 3\n", None)
+    for _ in range(3):
+        judged(engine)
+    with writing(engine) as connection:
+        connection.execute(update(submissions).where(submissions.c.number == 2).values(record=bad))
+        connection.execute(update(batch_items).where(batch_items.c.position == 2).values(earned="[1e400]"))
+    found = answers(engine, of)
+    assert [each.status for each in found.values()] == ["verdict", "no_verdict", "no_verdict", "verdict"]
+    assert all("record cannot be read" in found[at].reason and found[at].returns == (None,) for at in (1, 2))
+
+
 def test_a_batch_is_its_accounts_alone(engine: Engine, ann: Account) -> None:
     number = handed_in(engine, ann, "x = 1\n").number
     assert BatchAnswers(engine).batch(an_account(engine, "bob"), number) is None
@@ -242,15 +288,60 @@ def test_a_restart_loses_nothing(engine: Engine, ann: Account) -> None:
     again.dispose()
 
 
+def test_pages_do_not_read_what_is_trained_on(engine: Engine, ann: Account) -> None:
+    seen: list[tuple[str, Any]] = []
+    desk = Submissions(engine)
+
+    def note(connection: Any, cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        if "FROM submissions" in statement or "JOIN submissions" in statement:
+            seen.append((statement, parameters))
+
+    event.listen(engine, "before_cursor_execute", note)
+    desk.recent(), desk.judged_since(time.time() - 60), desk.hand_in(ann, "1/19", "x = 1\n")
+    event.remove(engine, "before_cursor_execute", note)
+    if engine.dialect.name != "sqlite":  # the other chooses by how much there is
+        return
+    with reading(engine) as connection:
+        plans = [
+            " ".join(row[-1] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {each}", given).all())
+            for each, given in seen
+        ]
+    assert len(plans) >= 5 and not any("SCAN submissions" in plan for plan in plans), plans
+    assert {"submissions_public", "submissions_public_by_end", "submissions_public_by_account"} <= {
+        word for plan in plans for word in plan.split()
+    }, plans
+
+
+def test_tables_of_version_4_are_brought_up_to_date(engine: Engine, ann: Account) -> None:
+    of = handed_in(engine, ann, "x = 1\n")
+    indexes = [each.name for each in submissions.indexes if str(each.name).startswith("submissions_public")]
+    with engine.begin() as connection:
+        for change in (
+            *(f"DROP INDEX {name}" for name in indexes),
+            "ALTER TABLE submissions DROP COLUMN retry",
+            "ALTER TABLE judges DROP COLUMN languages",
+            "ALTER TABLE batch_items DROP COLUMN late",
+            "UPDATE about SET version = 4",
+        ):
+            connection.execute(text(change))
+    again = opened(engine.url.render_as_string(hide_password=False))
+    assert {each["name"] for each in inspect(again).get_indexes("submissions")} >= set(indexes)
+    JudgePresence(again, AtWork("a judge", "cpu", 1, HERE.digest, ("torch",)), lease=60).say()
+    judged(again)
+    assert answers(again, of)[0].status == "verdict"
+    again.dispose()
+
+
 def test_tables_of_the_versions_before_are_brought_up_to_date(engine: Engine) -> None:
     Submissions(engine).hand_in(an_account(engine), "1/19", "x = 1\n")
-    lost = ("private", "priority", "deadline", "environment", "device_seconds")
+    lost = ("retry", "private", "priority", "deadline", "environment", "device_seconds")
     with engine.begin() as connection:
         for change in (
             "DROP TABLE batch_items",
             "DROP TABLE batches",
             "DROP TABLE judges",
             "DROP INDEX submissions_by_priority",
+            *(f"DROP INDEX {each.name}" for each in submissions.indexes if "public" in str(each.name)),
             *(f"ALTER TABLE submissions DROP COLUMN {name}" for name in lost),
             "ALTER TABLE accounts DROP COLUMN trainer",
             "UPDATE about SET version = 3",
@@ -265,6 +356,70 @@ def test_tables_of_the_versions_before_are_brought_up_to_date(engine: Engine) ->
     assert [tuple(each) for each in rows(made[0], "number", "private", "priority")] == [(1, 0, 0), (2, 1, 0)]
     for each in made:
         each.dispose()
+
+
+@pytest.mark.parametrize("others", [None, "torch cpp", "torch tilelang", ""])
+def test_a_text_for_a_language_that_no_judge_has_is_judged_at_once(
+    engine: Engine, ann: Account, others: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernelgauge.serve.claims.PRIVATE_PAUSE_SECONDS", 0.1)
+    verdict = make_evaluation("1/19", outcome="load_failed", backend="tilelang")
+    recognised, named = handed_in(engine, ann, "import tilelang\n"), handed_in(engine, ann, "x = 2\n")
+    scripted = Scripted({1: LanguageMissing(verdict), 2: BackendMissing("tilelang is not installed")})
+    if others is not None:
+        JudgePresence(engine, AtWork("other", "cpu", 1, HERE.digest, tuple(others.split())), lease=60).say()
+    may = others in ("torch tilelang", "")
+    presence = JudgePresence(engine, AtWork("a judge", "cpu", 1, HERE.digest, ("torch",)), lease=60)
+    stop, claims = threading.Event(), SubmissionClaims(engine, judge="a judge")
+    judge = threading.Thread(target=Judge(claims, scripted, presence=presence).run, args=(stop,))
+    judge.start()
+    try:
+        final = (1,) if others is None else ()
+        assert comes_true(lambda: rows(engine, "attempts")[1].attempts == (ATTEMPTS if final else 1), 60)
+        assert comes_true(lambda: may or bool(answers(engine, recognised)), 10)
+    finally:
+        stop.set()
+        judge.join()
+    assert [each.outcome for each in answers(engine, recognised).values()] == ([] if may else ["load_failed"])
+    assert [(each.status, each.retry) for each in answers(engine, named).values()] == [("no_verdict", False)][
+        : len(final)
+    ]
+    if may:  # at once, and by others
+        assert {claimed(engine, judge="other").number for _ in range(2)} == {1, 2}
+
+
+class Scripted:
+    """An evaluator that cannot judge these."""
+
+    ahead = 4
+
+    def __init__(self, endings: dict[int, Exception]):
+        self.endings = endings
+
+    def submit(self, claim: SubmissionClaim, begun: Any) -> Future[Evaluation]:
+        begun()
+        future: Future[Evaluation] = Future()
+        future.set_exception(self.endings[claim.number])
+        return future
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+def test_what_a_machine_failed_with_is_tried_again_within_seconds(
+    engine: Engine, ann: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the same machine too: where it is the only one, those who train would wait for it for minutes."""
+    of, now = handed_in(engine, ann, "x = 1\n"), 1000.0
+    monkeypatch.setattr("kernelgauge.serve.claims.time", SimpleNamespace(time=lambda: now))
+    claims = SubmissionClaims(engine, judge="the only one")
+    for pause in (0.0, 2.0, 6.0):
+        now += pause - 0.5
+        assert not pause or claims.take() is None
+        now += 1.0
+        claim = claims.take()
+        assert claim is not None and claims.put_off(claim, "this machine failed")
+    assert answers(engine, of)[0].status == "no_verdict" and answers(engine, of)[0].retry
 
 
 def test_metrics_are_those_of_what_happened(engine: Engine, ann: Account) -> None:

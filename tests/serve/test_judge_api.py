@@ -143,15 +143,40 @@ def test_every_kind_of_text_has_its_answer(server: Server) -> None:
     assert " bytes, and 262144 are allowed: write a shorter file" in answers[-1]["feedback"]
 
 
+def test_a_text_cannot_choose_to_have_no_verdict(server: Server) -> None:
+    """By importing a language that no judge of this server has; who names it is told that it is not there."""
+    began = time.monotonic()
+    (answer,) = judged(server, f"import tilelang\n{RIGHT}")
+    assert (answer["status"], answer["outcome"], answer["reward"]) == ("verdict", "load_failed", 0.0)
+    assert "written for tilelang, which is not available here" in answer["feedback"]
+    assert time.monotonic() - began < 30
+    named = {"candidates": [{"problem": "1/19", "text": RIGHT, "backend": "tilelang"}]}
+    taken = server.ask("POST", "/judge", named)[2]
+    (told,) = server.ask("GET", f"/{taken['url']}?wait_s=30")[2]["results"]
+    assert (told["status"], told["retry"]) == ("no_verdict", False) and "cannot judge it" in told["reason"]
+
+
+def test_half_of_a_surrogate_pair_costs_its_own_text_alone(server: Server) -> None:
+    broken = RIGHT + "# \ud800"
+    answers = judged(server, WRONG, broken)
+    assert [each["outcome"] for each in answers] == ["wrong_value", "no_candidate"]
+    status, _, taken = server.ask("POST", "/judge", a_batch(WRONG, broken))
+    assert status == 201
+    results = server.ask("GET", f"/{taken['url']}?wait_s=30")[2]["results"]
+    assert [each["outcome"] for each in results] == ["wrong_value", "no_candidate"]
+    assert "half of a surrogate pair" in results[1]["feedback"]
+
+
 def test_what_was_judged_is_rewarded_anew_at_once_and_by_any_reward(server: Server) -> None:
     before = server.states()
-    (first,) = judged(server, WRONG, reward="kevin")
+    kevin = load_reward("kevin").model_copy(update={"kernel_policy": None}).model_dump(mode="json")
+    (first,) = judged(server, WRONG, reward=kevin)
     own = {"name": "mine", "correct": 2.0, "failures": {"wrong": 0.5}, "turns": {"most": 1}}
     (second,) = judged(server, WRONG, reward=own)
     assert (first["reward"], second["reward"], second["done"]) == (0.0, 0.5, True)
 
     async def later() -> dict[str, Any]:
-        async with judging(server, reward="kevin") as judge:
+        async with judging(server, reward=kevin) as judge:
             return await judge("1/19", RIGHT, 1, [first])
 
     answer = asyncio.run(later())
@@ -184,7 +209,12 @@ def test_wrong_requests_are_one_sentence_that_says_what_to_do(server: Server) ->
         (({"candidates": []}, {}), 422, "candidates: Tuple should have at least 1 item"),
         ((a_batch(RIGHT, reward="kevn"), {}), 422, "there is no reward 'kevn': name one of interval, "),
         ((a_batch(RIGHT, reward="/etc/passwd.toml"), {}), 422, "a server reads no files of yours"),
-        ((a_batch(RIGHT, reward="drkernel"), {}), 422, "start it with --kernel-policy kernel-required"),
+        (
+            (a_batch(RIGHT, reward="drkernel"), {}),
+            422,
+            "start it by `kernelgauge serve --kernel-policy kernel-required`",
+        ),
+        ((a_batch(RIGHT, reward="kevin"), {}), 422, "reward kevin needs the kernel policy kernel-required, and this"),
         ((a_batch(RIGHT, deadline_s=-1), {}), 422, "deadline_s: Input should be greater than 0"),
         ((a_batch(RIGHT, feedback="G+E+P"), {}), 422, "feedback: Input should be 'G' or 'G+E'"),
         ((a_batch(RIGHT), {"idempotency_key": "a b"}), 422, "printable ASCII characters"),
@@ -225,6 +255,7 @@ def test_what_the_client_says_by_itself_is_what_a_server_would_say() -> None:
     request = request_of("1/19", RIGHT, 1, [{"reward": 1.0}])
     ours = no_verdict(request, load_reward("interval"), "it broke").model_dump(mode="json")
     theirs = answers.no_verdict({"history": [{"reward": 1.0}]}, "it broke")
+    assert [answers.no_verdict({"turn": turn}, "it broke", 4)["done"] for turn in (2, 3)] == [False, True]
     assert {**theirs, "returns": ours["returns"]} == ours and len(theirs["returns"]) == len(ours["returns"])
     assert ours["feedback"] == FEEDBACK
     judge = pickle.loads(pickle.dumps(Judge("http://127.0.0.1:1", "kg_x", reward="kevin")))

@@ -59,7 +59,13 @@ def test_what_this_machine_cannot_judge_has_no_verdict(judge: Judge) -> None:
     (answer,) = asked(judge, RIGHT, backend="cuda")
     assert answer["status"] == "no_verdict" and answer["reward"] is None and answer["reason"]
     assert answer["returns"] == [None] and not any(answer["parts"].values())
-    assert "the machine failed" in answer["feedback"]
+    assert answer["retry"] is False and "no other would be: this problem cannot be judged here" in answer["feedback"]
+
+
+def test_a_published_reward_pays_nothing_for_unchanged_pytorch(quick: str) -> None:
+    with Judge(reward="cuda-agent", protocol=quick, device="cpu", sizes="small") as judge:
+        (answer,) = asked(judge, RIGHT)
+    assert (answer["outcome"], answer["reward"]) == ("rejected", -1.0)
 
 
 def test_a_judge_that_ends_meanwhile_leaves_no_zero(quick: str) -> None:

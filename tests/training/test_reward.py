@@ -13,7 +13,7 @@ from factories import BOUND, make_environment, make_evaluation, make_timing
 from kernelgauge.errors import UsageError
 from kernelgauge.schema import Evaluation, Executed, ExecutedWork, Outcome
 from kernelgauge.schema.comparison import BaselineSpeedup
-from kernelgauge.training import Parts, Reward, load_reward, returns, rewards
+from kernelgauge.training import Judge, Parts, Reward, load_reward, returns, rewards
 from kernelgauge.training.judgement import Judgement, no_verdict, of_verdict, without_candidate
 from kernelgauge.training.parts import PARTS, parts_of
 from kernelgauge.training.request import JudgeRequest, candidate_in, request_of
@@ -71,6 +71,15 @@ def test_our_own_counts_what_the_interval_carries() -> None:
     assert earned("interval", make_evaluation(speedup=1.0, bound=in_cache)) == pytest.approx(1.3)
     assert earned("interval", make_evaluation(speedup=50.0)) == pytest.approx(0.3 + 10.0)
     assert earned("interval", CHEAT) < earned("interval", WRONG) == earned("interval", BROKEN) == 0
+
+
+def test_what_seems_faster_than_its_hardware_allows_is_not_the_best_paid() -> None:
+    """It may be honest, so that it is no cheat either; a published reward is paid as published."""
+    looked_at = make_evaluation(speedup=6.0, bound=BOUND.model_copy(update={"share": 1.5, "review": "too fast"}))
+    assert parts_of(looked_at).review and earned("interval", looked_at) == earned("interval", TIE)
+    slow = make_evaluation(speedup=0.5, bound=BOUND.model_copy(update={"share": 1.5, "review": "too fast"}))
+    assert earned("interval", slow) == pytest.approx(0.3 + 0.5 * 0.99)
+    assert earned("kevin", looked_at) == pytest.approx(6.3)
 
 
 def test_an_interval_that_tells_nothing_earns_its_lower_end_and_never_above_a_tie() -> None:
@@ -189,6 +198,60 @@ def test_rewards_of_ones_own_and_what_they_may_not_say(tmp_path: Any) -> None:
         Reward(name="x", correct=math.inf)
 
 
+def test_published_rewards_pay_nothing_for_a_copy_of_the_reference() -> None:
+    """Their sources do not; what is refused is decided by the policy under which it is judged."""
+    for name in set(rewards()) - {"interval", "drkernel-step"}:
+        assert load_reward(name).kernel_policy == "kernel-required", name
+        assert Judge(reward=name, device="cpu").protocol.kernel_policy == "kernel-required"
+        with pytest.raises(UsageError, match=f"{name} needs the kernel policy kernel-required, not default"):
+            Judge(reward=name, device="cpu", kernel_policy="default")
+    assert Judge(reward="interval", device="cpu").protocol.kernel_policy == "default"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "stages", "built"),
+    [
+        ("timed_out", ("rules", "build"), 0),
+        ("out_of_memory", ("rules", "build"), 0),
+        ("timed_out", ("rules", "build", "open", "close"), 0),  # its import never ended
+        ("runtime_error", ("build", "open", "close"), 0),
+        ("load_failed", ("build", "open", "close"), 0),
+        ("build_failed", ("build",), 0),
+        ("timed_out", ("build", "open", "check"), 1),
+        ("out_of_memory", ("open", "check"), 1),
+        ("wrong_value", ("build", "open", "check"), 1),
+        ("rejected", ("rules",), 0),
+        ("rejected", ("rules", "build", "open"), 1),
+    ],
+)
+def test_built_is_what_a_process_has_loaded(outcome: str, stages: tuple[str, ...], built: int) -> None:
+    verdict = make_evaluation(outcome=outcome, seconds=dict.fromkeys(stages, 1.0))
+    assert parts_of(verdict).built == built
+    own = Reward(name="x", correct=1.0, failures={"not_built": -0.5, "wrong": 0.0})
+    assert own.of(parts_of(verdict)) == (0.0 if built or outcome == "rejected" else -0.5)
+
+
+def test_no_figure_of_a_reward_can_overflow() -> None:
+    for wrong in (1.1e6, -1.1e6, math.inf, math.nan):
+        with pytest.raises(ValueError):
+            Reward(name="x", correct=1.0, speed={"weight": wrong})
+        with pytest.raises(UsageError, match="reward"):
+            request_of("1/1", "x", 1, [{"reward": wrong}])
+    huge = make_evaluation(speedup=1e300)
+    earned = Reward(name="x", correct=1e6, speed={"weight": 1e6}).of(parts_of(huge))
+    assert earned == 1e6 and returns([earned] * 1000, Turns(combine="sum"))[0] == 1e9
+    assert request_of("1/1", "x", 1, [{"reward": earned}]).earned == (1e6,)
+
+
+@pytest.mark.parametrize(
+    "long",
+    [{"summary": "x" * 1001}, {"source": "x" * 1001}, {"steps": [{"over": "eager", "at_least": 1, "adds": 0}] * 101}],
+)
+def test_a_reward_is_no_place_to_keep_things(long: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="at most"):
+        load_reward({"name": "x", "correct": 1, **long})
+
+
 FILE = "class ModelNew:\n    pass  # as it stands \n"
 
 
@@ -198,6 +261,7 @@ def test_a_file_is_taken_as_it_is_and_an_answer_for_the_file_in_it() -> None:
     assert candidate_in("I cannot.") == (None, "the answer contains no code block with Python in it")
     assert candidate_in("x" * 11, 10)[1] == "the answer has 11 bytes, and 10 are allowed: write a shorter file"
     assert "zero byte" in candidate_in("a\0b")[1] and "surrogate" in candidate_in("\ud800")[1]
+    assert "surrogate" in candidate_in(request_of("1/1", f"{FILE}# \ud800").text)[1], "a request can hold it"
 
 
 def test_a_history_is_whole_or_missing() -> None:

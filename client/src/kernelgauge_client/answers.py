@@ -18,15 +18,20 @@ FEEDBACK = (
 )
 
 
-def no_verdict(candidate: Mapping[str, Any], reason: str) -> dict[str, Any]:
-    """An answer without a verdict: there is no reward, and whoever trains masks the turn or asks again."""
+def no_verdict(candidate: Mapping[str, Any], reason: str, turns: int | None = None) -> dict[str, Any]:
+    """An answer without a verdict: there is no reward, and whoever trains masks the turn or asks again.
+
+    Args:
+        turns: after how many the reward ends a trajectory; None: not known.
+    """
     return {
         "status": "no_verdict",
+        "retry": True,
         "parts": dict.fromkeys(PARTS, 0.0),
         "reward": None,
         "returns": returns_without(candidate),
         "feedback": FEEDBACK,
-        "done": False,
+        "done": turns is not None and candidate.get("turn", 0) + 1 >= turns,
         "outcome": "",
         "reason": reason,
         "evaluation": "",

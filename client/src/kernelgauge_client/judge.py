@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from kernelgauge_client.answers import no_verdict
 from kernelgauge_client.errors import JudgeError, Refused
-from kernelgauge_client.transport import Away, Transport
+from kernelgauge_client.transport import Away, Reached, Transport
 
 # Of one request; the server allows more.
 _MOST_CANDIDATES, _MOST_BYTES = 256, 8 << 20
@@ -44,8 +44,19 @@ class JudgeSettings:
     """How many at once; a batch takes one."""
 
 
+@dataclass
+class _Held:
+    """The connections of one loop."""
+
+    transport: Transport
+    users: int = 0
+
+
 class Judge:
     """Judges what policies write, by a server. It can be pickled: what travels are its settings.
+
+    Connections belong to the loop that made them, and a trainer may have several, one for each step. They are kept
+    from `async with` to its end; without it, as long as a call of that loop is under way.
 
     Args:
         server: its URL; default: the variable `KERNELGAUGE_SERVER`.
@@ -67,7 +78,9 @@ class Judge:
             )
         if not self.settings.token:
             raise JudgeError("a token is needed: set KERNELGAUGE_TOKEN (`kernelgauge account add NAME --trainer`)")
-        self._transports: WeakKeyDictionary[asyncio.AbstractEventLoop, Transport] = WeakKeyDictionary()
+        self._held: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = WeakKeyDictionary()
+        reward = self.settings.reward
+        self._reached = Reached(turns=None if isinstance(reward, str) else reward.get("turns", {}).get("most", 1))
 
     async def __call__(
         self,
@@ -101,57 +114,78 @@ class Judge:
             candidates: each with `problem` and `text`, and `turn`, `history`, `backend` where they are not the first.
         """
         parts = list(_parts([_plain(each) for each in candidates]))
-        return [answer for part in await asyncio.gather(*map(self._part, parts)) for answer in part]
+        held = self._hold()
+        try:
+            found = await asyncio.gather(*(self._part(held.transport, part) for part in parts))
+            return [answer for part in found for answer in part]
+        finally:
+            held.users -= 1
+            if not held.users:
+                if self._held.get(loop := asyncio.get_running_loop()) is held:
+                    del self._held[loop]
+                await held.transport.close()
 
     async def close(self) -> None:
         """End its connections of this loop."""
-        transport = self._transports.pop(asyncio.get_running_loop(), None)
-        if transport:
-            await transport.close()
+        held = self._held.pop(asyncio.get_running_loop(), None)
+        if held:
+            await held.transport.close()
 
     async def __aenter__(self) -> Judge:
+        self._hold()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
-        return _again, (asdict(self.settings),)
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any], Reached]]:
+        return _again, (asdict(self.settings), self._reached)
 
-    async def _part(self, candidates: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    async def _part(self, transport: Transport, candidates: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         settings, key = self.settings, uuid.uuid4().hex
         until = None if settings.deadline_s is None else time.monotonic() + settings.deadline_s
         answers: list[dict[str, Any] | None] = [None] * len(candidates)
         try:
             body = {name: getattr(settings, name) for name in ("reward", "feedback", "priority", "deadline_s")}
             body["candidates"] = candidates
-            taken = await self._transport().post("/judge", body, key, until)
+            taken = await transport.post("/judge", body, key, until)
+            await self._learn_turns(transport)
             # The server counts from when it has taken them.
             limit = None if settings.deadline_s is None else settings.deadline_s + _GRACE_SECONDS
-            await asyncio.wait_for(self._collect(f"/{taken['stream']}", answers), limit)
+            await asyncio.wait_for(_collect(transport, f"/{taken['stream']}", answers), limit)
         except Refused as error:
             if error.status != _TOO_LARGE or len(candidates) == 1:
                 raise
             middle = len(candidates) // 2
-            halves = await asyncio.gather(self._part(candidates[:middle]), self._part(candidates[middle:]))
+            parts = (candidates[:middle], candidates[middle:])
+            halves = await asyncio.gather(*(self._part(transport, part) for part in parts))
             return [*halves[0], *halves[1]]
         except (Away, asyncio.TimeoutError) as error:  # noqa: UP041 - another class in Python 3.10
             reason = str(error) or "the server has said nothing since the deadline"
-            return [each or no_verdict(candidates[at], reason) for at, each in enumerate(answers)]
-        return [each or no_verdict(candidates[at], _CUT) for at, each in enumerate(answers)]
+        else:
+            reason = _CUT
+        return [each or no_verdict(candidates[at], reason, self._reached.turns) for at, each in enumerate(answers)]
 
-    async def _collect(self, path: str, answers: list[dict[str, Any] | None]) -> None:
-        async for line in self._transport().lines(path):
-            answers[line.pop("position")] = line
+    async def _learn_turns(self, transport: Transport) -> None:
+        """While the server is there: when it is away, `done` must be what it would say."""
+        reward = self.settings.reward
+        if isinstance(reward, str) and self._reached.turns is None:
+            said = (await transport.said("/judge")).get("turns", {}).get(reward)
+            self._reached.turns = said if isinstance(said, int) else None
 
-    def _transport(self) -> Transport:
-        """Connections belong to the loop that made them, and a trainer may have several."""
-        loop = asyncio.get_running_loop()
-        if loop not in self._transports:
-            settings = self.settings
-            made = Transport(settings.server, settings.token, settings.patience_s, settings.connections)
-            self._transports[loop] = made
-        return self._transports[loop]
+    def _hold(self) -> _Held:
+        """The connections of this loop, with one more who needs them."""
+        loop, settings = asyncio.get_running_loop(), self.settings
+        if (held := self._held.get(loop)) is None:
+            asked = (settings.server, settings.token, settings.patience_s, settings.connections)
+            self._held[loop] = held = _Held(Transport(*asked, self._reached))
+        held.users += 1
+        return held
+
+
+async def _collect(transport: Transport, path: str, answers: list[dict[str, Any] | None]) -> None:
+    async for line in transport.lines(path):
+        answers[line.pop("position")] = line
 
 
 _CUT = "the server ended its stream before it had answered"
@@ -162,7 +196,16 @@ def _plain(candidate: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(candidate.get("problem"), str) or not isinstance(candidate.get("text"), str):
         raise Refused("a candidate has a problem and a text, both of them strings", 422)
     history = [{"reward": each.get("reward")} for each in candidate.get("history", ())]
-    return {**candidate, "text": candidate["text"][:_LONGEST_TEXT], "history": history}
+    return {**candidate, "text": _sendable(candidate["text"][:_LONGEST_TEXT]), "history": history}
+
+
+def _sendable(text: str) -> str:
+    """The text, or another that has the same verdict: half of a surrogate pair can be in no JSON."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "\0"
+    return text
 
 
 def _parts(candidates: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
@@ -183,5 +226,7 @@ def _parts(candidates: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]
         yield part
 
 
-def _again(settings: dict[str, Any]) -> Judge:
-    return Judge(**settings)
+def _again(settings: dict[str, Any], reached: Reached) -> Judge:
+    judge = Judge(**settings)
+    judge._reached = reached
+    return judge

@@ -7,6 +7,7 @@ import json
 import random
 import time
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -16,10 +17,22 @@ from kernelgauge_client.errors import JudgeError, NoServer, Refused
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 10.0
 # The server says something on a stream every ten seconds.
 _SILENCE_SECONDS = 45.0
+# It looks for the candidates in a batch before it answers: some seconds for each megabyte that a policy made hard.
+_TAKING = httpx.Timeout(_SILENCE_SECONDS, read=600.0, pool=None)
 
 
 class Away(JudgeError):
     """The server has answered before, and does not now."""
+
+
+@dataclass
+class Reached:
+    """What is known of a server: over all connections, loops and processes of one judge."""
+
+    known: bool = False
+    """Whether it has ever answered."""
+    turns: int | None = None
+    """After how many turns the judge's reward ends a trajectory; None: the server has not said."""
 
 
 class Transport:
@@ -28,16 +41,17 @@ class Transport:
     Args:
         patience_s: seconds without any answer after which a server is taken to be away.
         connections: how many at once.
+        reached: of the judge that asks.
     """
 
-    def __init__(self, server: str, token: str, patience_s: float, connections: int):
+    def __init__(self, server: str, token: str, patience_s: float, connections: int, reached: Reached):
         self._server, self._patience = server.rstrip("/"), patience_s
         self._http = httpx.AsyncClient(
             headers={"authorization": f"Bearer {token}"},
             timeout=httpx.Timeout(_SILENCE_SECONDS, pool=None),
             limits=httpx.Limits(max_connections=connections),
         )
-        self._reached = False
+        self._reached = reached
 
     async def close(self) -> None:
         """End its connections."""
@@ -58,17 +72,26 @@ class Transport:
         patience = _Patience(self, until)
         while True:
             try:
-                answer = await self._http.post(f"{self._server}{path}", content=content, headers=headers)
+                answer = await self._http.post(
+                    f"{self._server}{path}", content=content, headers=headers, timeout=_TAKING
+                )
             except httpx.TransportError as error:
                 await patience.after(error)
                 continue
-            self._reached = True
+            self._reached.known = True
             if answer.status_code == 429:
                 await patience.for_room(answer)
             elif answer.status_code >= 500:
                 await patience.after(RuntimeError(_sentence(answer)))
             else:
                 return self._read(answer)
+
+    async def said(self, path: str) -> dict[str, Any]:
+        """What stands there; nothing where that cannot be had at once."""
+        try:
+            return dict((await self._http.get(f"{self._server}{path}")).json())
+        except (httpx.HTTPError, ValueError, TypeError):
+            return {}
 
     async def lines(self, path: str) -> AsyncIterator[dict[str, Any]]:
         """The objects of a stream, which is begun again where it breaks: some may come twice. Raises as `post`."""
@@ -81,7 +104,7 @@ class Transport:
                     if answer.status_code != 200:
                         await answer.aread()
                         self._read(answer)
-                    self._reached = True
+                    self._reached.known = True
                     async for line in answer.aiter_lines():
                         patience.renewed()
                         if line.strip():
@@ -93,7 +116,7 @@ class Transport:
     def lost(self, error: Exception) -> JudgeError:
         """The error for a server that stayed away."""
         said = str(error) or type(error).__name__
-        if self._reached:
+        if self._reached.known:
             return Away(f"{self._server} has not answered for {self._patience:g} s ({said})")
         return NoServer(
             f"no server answers at {self._server} ({said}): start one by `kernelgauge serve`, or correct the address"

@@ -91,7 +91,7 @@ def judge(
     try:
         refuse_without_isolation(evaluator.layers, without_isolation)
         name = f"{socket.gethostname()} {setting.device}"
-        at_work = AtWork(name[:200], setting.device, evaluator.devices, evaluator.environment)
+        at_work = AtWork(name[:200], setting.device, evaluator.devices, evaluator.environment, evaluator.languages)
         claims = SubmissionClaims(engine, lease, name, setting)
         Judge(claims, evaluator, _told, presence=JudgePresence(engine, at_work, lease)).run(stop)
     finally:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from kernelgauge.generation.pieces import KERNEL_TAGS, joined
 from kernelgauge.syntax import parse
 
-_FENCE = re.compile(r"\s{0,12}(?P<marks>`{3,}|~{3,})\s*(?P<tag>[\w+#.-]*)[^`]*$")
+# Possessive: a long line that is no fence would be tried in as many ways as there are pairs of places in it.
+_FENCE = re.compile(r"\s{0,12}+(?P<marks>`{3,}+|~{3,}+)\s*+(?P<tag>[\w+#.-]*+)[^`]*+")
 # A tag in the middle of a line is spoken of, or part of a program.
 _TAG = r"(?:(?:^[ \t]*)<{0}>|<{0}>(?=[ \t]*$))"
 _KINDS = "think|thinking|reasoning"
@@ -24,11 +25,12 @@ _FLAGS = re.DOTALL | re.IGNORECASE | re.MULTILINE
 _REASONING = re.compile(_TAG.format(f"(?:{_KINDS})") + rf".*?(</(?:{_KINDS})>|\Z)", _FLAGS)
 # Where the opening tag is part of the prompt, as with many open models, the answer has the closing one only.
 _REASONING_BEFORE = re.compile(r"\A.*" + _TAG.format(f"/(?:{_KINDS})"), _FLAGS)
-_STARTS = re.compile(r"(import|from|class|def|@)\s?\S|\"\"\"|'''|#!?\s?\S|[A-Za-z_]\w*\s*(:\s*\w+\s*)?=\s*\S")
+_STARTS = re.compile(r"(import|from|class|def|@)\s?\S|\"\"\"|'''|#!?\s?\S|[A-Za-z_]\w*+\s*+(:\s*+\w++\s*+)?=\s*+\S")
 # More fences than this are no answer; what is tried grows with their square.
 _MOST_FENCES = 200
-_MOST_TRIES = 1000
 _MOST_CUTS = 20
+# Characters that are parsed in search of a piece that is whole: a policy's text must not cost a server minutes.
+_LEAST_PARSED, _PARSED_PER_CHARACTER = 100_000, 4
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,18 @@ class _Block:
     closed: bool
 
 
+class _Budget:
+    """How much of an answer may still be parsed: its pieces overlap, and there are many."""
+
+    def __init__(self, answer: str):
+        self._left = max(_LEAST_PARSED, _PARSED_PER_CHARACTER * len(answer))
+
+    def allows(self, characters: int) -> bool:
+        """Whether so many more may be, which are counted."""
+        self._left -= characters
+        return self._left >= 0
+
+
 def extract(answer: str, cut_off: bool = False) -> Extracted:
     """The candidate that `answer` contains.
 
@@ -74,8 +88,9 @@ def extract(answer: str, cut_off: bool = False) -> Extracted:
     spoken = without_reasoning(_normal(answer))
     lines = spoken.split("\n")
     fences = list(_fences(lines))[-_MOST_FENCES:]
-    blocks = _blocks(lines, fences)
-    whole = [block for block in _stretches(lines, fences) if block.closed or not cut_off]
+    blocks, budget = _blocks(lines, fences), _Budget(spoken)
+    found = list(_stretches(lines, fences, budget)) or [block for block in blocks if defines_model(block.text)]
+    whole = [block for block in found if block.closed or not cut_off]
     if whole:
         last = max(whole, key=lambda block: (block.closed, block.end))
         count = len({block.end for block in whole})
@@ -88,7 +103,7 @@ def extract(answer: str, cut_off: bool = False) -> Extracted:
         if count > 1:
             notes = (f"{count} blocks of the answer define ModelNew; the last is taken", *notes)
         return Extracted(_ended(text), True, notes, missing)
-    if not fences and not cut_off and (bare := _without_prose(lines)):
+    if not fences and not cut_off and (bare := _without_prose(lines, budget)):
         return Extracted(_ended(bare), True, ("the answer has no code block; its Python lines are taken",))
     return _broken(spoken, blocks)
 
@@ -157,18 +172,19 @@ def _blocks(lines: list[str], fences: list[_Fence]) -> list[_Block]:
     return blocks
 
 
-def _stretches(lines: list[str], fences: list[_Fence]) -> Iterator[_Block]:
+def _stretches(lines: list[str], fences: list[_Fence], budget: _Budget) -> Iterator[_Block]:
     """Everything from a fence to any later one, or to the end: a docstring or an outer block may hold fences too.
 
-    Of those that begin at one fence the shortest that mentions `ModelNew` and parses is enough.
+    Of those that begin at one fence the shortest that mentions `ModelNew` and parses is enough. Where the budget ends
+    before a piece is found, blocks as Markdown reads them are left to be tried, which do not overlap.
     """
-    ends = [fence for fence in fences if not fence.tag]
-    tries = _MOST_TRIES
+    ends = [*(fence.line for fence in fences if not fence.tag), len(lines)]
+    named = [number for number, line in enumerate(lines) if "ModelNew" in line]
     for opener in reversed(fences):
-        for end in [*(fence.line for fence in ends if fence.line > opener.line), len(lines)]:
+        first = next((number for number in named if number > opener.line), len(lines))
+        for end in (each for each in ends if each > first):
             text = _dedented("\n".join(lines[opener.line + 1 : end]))
-            tries -= "ModelNew" in text
-            if tries < 0:
+            if not budget.allows(len(text)):
                 return
             if defines_model(text):
                 yield _Block(opener.tag, text, end, end < len(lines))
@@ -184,14 +200,14 @@ def _dedented(text: str) -> str:
     return "\n".join(line[margin:] if line[:margin].isspace() else line for line in text.split("\n"))
 
 
-def _without_prose(lines: list[str]) -> str | None:
+def _without_prose(lines: list[str], budget: _Budget) -> str | None:
     """The Python of an answer without fences: from a line that can begin a file to the last that can be parsed."""
     starts = [number for number, line in enumerate(lines) if _STARTS.match(line)]
     for start in starts[:_MOST_CUTS]:
         rest = lines[start:]
         for _ in range(_MOST_CUTS):
             text = "\n".join(rest)
-            if "ModelNew" not in text:
+            if "ModelNew" not in text or not budget.allows(len(text)):
                 break
             try:
                 parse(text)

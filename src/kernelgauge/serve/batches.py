@@ -34,13 +34,19 @@ _RATE_SECONDS = 300.0
 _SOONEST, _LATEST = 1.0, 20.0
 
 
+MOST_CANDIDATES = 4096
+"""Of one batch on any server."""
+
+
 class BatchAllowance(Record):
     """How much of batches may be handed in."""
 
     waiting: int = Field(default=1000, ge=1)
     """Candidates of one account that are not judged yet."""
-    candidates: int = Field(default=512, ge=1)
+    candidates: int = Field(default=512, ge=1, le=MOST_CANDIDATES)
     """Of one batch."""
+    unfinished: int = Field(default=2000, ge=1)
+    """Batches of one account that wait for a verdict."""
     body_bytes: int = Field(default=16 << 20, ge=1)
     """Of one batch as JSON."""
 
@@ -114,7 +120,9 @@ class Batches:
             deadline = None if batch.deadline_s is None else now + batch.deadline_s
             wanted = {_digest(item, setting): item for item in batch.items if item.source is not None}
             known_rows = _known(connection, list(wanted), now)
-            self._check_room(connection, account, len(wanted) - len(known_rows), now)
+            new = len(wanted) - len(known_rows)
+            waits = new > 0 or any(row.state in OPEN for row in known_rows.values())
+            self._check_room(connection, account, new, waits, now)
             numbers = {name: row.number for name, row in known_rows.items()}
             _hasten(connection, known_rows.values(), batch.priority, deadline)
             for name, item in wanted.items():
@@ -124,13 +132,13 @@ class Batches:
                     numbers[name] = int(made.scalar_one())
             return _stored(connection, account, batch, now, deadline, setting, numbers), True
 
-    def _check_room(self, connection: Connection, account: Account, new: int, now: float) -> None:
-        waiting = select(func.count(func.distinct(submissions.c.number)))
+    def _check_room(self, connection: Connection, account: Account, new: int, waits: bool, now: float) -> None:
+        waiting = select(func.count(func.distinct(submissions.c.number)), func.count(func.distinct(batches.c.number)))
         waiting = waiting.join_from(submissions, batch_items, batch_items.c.submission == submissions.c.number)
         waiting = waiting.join(batches, batches.c.number == batch_items.c.batch)
-        held = connection.execute(
+        held, unfinished = connection.execute(
             waiting.where(submissions.c.state.in_(OPEN), batches.c.account == account.number)
-        ).scalar_one()
+        ).one()
         if new > self.allowance.waiting:
             raise HTTPException(
                 413, f"a batch of {new} candidates is too large: send at most {self.allowance.waiting} at once"
@@ -141,6 +149,14 @@ class Batches:
                 f"{held} candidates of {account.name} wait for their verdicts, {new} more would be over the limit of "
                 f"{self.allowance.waiting}: send them again after the seconds in Retry-After",
                 _pause(connection, excess, now),
+            )
+        if (
+            waits and unfinished >= self.allowance.unfinished
+        ):  # of one candidate in all of them there is room for any number
+            raise NoRoom(
+                f"{unfinished} batches of {account.name} wait for their verdicts, which is the limit: send fewer and "
+                "larger ones, and this one again after the seconds in Retry-After",
+                _pause(connection, 1, now),
             )
 
 

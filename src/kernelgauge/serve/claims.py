@@ -6,7 +6,7 @@ gone: its verdict is thrown away, so that no submission ever has two.
 Nothing is taken and no verdict is kept under another setting than the server's of that moment.
 
 What a machine could not judge is left alone for a while, and longer by that machine than by others; after `ATTEMPTS`
-it is given up.
+it is given up. Those who train wait for each of theirs: what is of batches alone is tried again after seconds.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ PAUSE_SECONDS = 30.0
 """How long a submission is left alone by all after a machine has failed with it."""
 OWN_PAUSE_SECONDS = 600.0
 """How long by the machine that has failed."""
+PRIVATE_PAUSE_SECONDS = 2.0
+"""How long what is of batches alone is left alone by all, three times as long after each further attempt."""
 
 TOO_LATE = "its deadline passed before a judge came to it: allow more time, or add judges"
 
@@ -48,6 +50,8 @@ class SubmissionClaim:
     source: str
     attempts: int
     """How often it was begun before."""
+    private: bool = False
+    """Whether it is of batches alone."""
 
 
 class SubmissionClaims:
@@ -85,7 +89,8 @@ class SubmissionClaims:
             if row is None:
                 return None
             name = connection.execute(select(accounts.c.name).where(accounts.c.number == row.account)).scalar_one()
-        return SubmissionClaim(row.number, key, name, row.problem, row.backend, row.source, row.attempts)
+        said = (row.number, key, name, row.problem, row.backend, row.source, row.attempts)
+        return SubmissionClaim(*said, private=row.private == 1)
 
     def renew(self, claims: Collection[SubmissionClaim]) -> None:
         """Hold these for another lease."""
@@ -99,8 +104,9 @@ class SubmissionClaims:
         """
         said = {"outcome": verdict.standing or verdict.outcome.value, "speedup": verdict.speedup}
         said |= {"environment": verdict.environment.digest, "device_seconds": device_seconds(verdict)}
-        values = {**_ended("judged"), "reason": "", "record": codec.encode(verdict), **said}
+        values: dict[str, object] = {"reason": "", "record": codec.encode(verdict), **said}
         with self._judging() as connection:
+            values |= _ended("judged")  # not before it is its turn to write: that may have been in time, and this not
             return connection.execute(_held([claim]).values(values)).rowcount == 1
 
     def begin(self, claim: SubmissionClaim) -> bool:
@@ -112,18 +118,27 @@ class SubmissionClaims:
         free = {"state": "waiting", "claim": None, "lease_until": None}
         return self._change(claim, **free, attempts=claim.attempts) == 1
 
-    def put_off(self, claim: SubmissionClaim, reason: str, counts: bool = True) -> bool:
+    def put_off(
+        self, claim: SubmissionClaim, reason: str, counts: bool = True, elsewhere: bool = False, retry: bool = True
+    ) -> bool:
         """This machine could not judge it: another may, in a while; False as for `end`.
 
         Args:
             reason: a sentence for whoever handed it in.
             counts: whether it was an attempt, the last of which ends it.
+            elsewhere: whether others are at work who may be able to judge it, where this machine is not.
+            retry: whether it may be judged when it is handed in again.
         """
+        why: dict[str, object] = {"reason": reason, "retry": int(retry)}
         attempts = claim.attempts + counts
         if attempts >= ATTEMPTS:
-            return self._change(claim, **_ended("failed"), reason=reason, attempts=attempts) == 1
-        later = {"state": "waiting", "claim": self._judge, "lease_until": time.time() + PAUSE_SECONDS}
-        return self._change(claim, **later, reason=reason, attempts=attempts) == 1
+            return self._change(claim, **_ended("failed"), **why, attempts=attempts) == 1
+        pause = PAUSE_SECONDS
+        if claim.private:
+            pause = 0.0 if elsewhere else PRIVATE_PAUSE_SECONDS * 3**claim.attempts
+        by = None if claim.private and not elsewhere else self._judge
+        later = {"state": "waiting", "claim": by, "lease_until": time.time() + pause}
+        return self._change(claim, **later, **why, attempts=attempts) == 1
 
     def _change(self, *held: SubmissionClaim, **values: object) -> int:
         with writing(self._engine) as connection:
@@ -145,8 +160,8 @@ class SubmissionClaims:
         late = and_(submissions.c.state.in_(("waiting", "judging")), submissions.c.deadline < now, left)
         reason = f"it was begun {ATTEMPTS} times, and no judge came to an end with it"
         with writing(self._engine) as connection:
-            connection.execute(update(submissions).where(spent).values(**_ended("failed"), reason=reason))
-            connection.execute(update(submissions).where(late).values(**_ended("failed"), reason=TOO_LATE))
+            connection.execute(update(submissions).where(spent).values(**_ended("failed"), reason=reason, retry=1))
+            connection.execute(update(submissions).where(late).values(**_ended("failed"), reason=TOO_LATE, retry=1))
 
 
 def device_seconds(verdict: Evaluation) -> float:
@@ -168,7 +183,9 @@ def _free(now: float, judge: str) -> ColumnElement[bool]:
     """Waiting, and not left alone for a while; or held by somebody who has not been heard of for a lease."""
     others = and_(submissions.c.claim != judge, submissions.c.lease_until < now)
     rested = submissions.c.lease_until < now + PAUSE_SECONDS - OWN_PAUSE_SECONDS
-    due = and_(submissions.c.state == "waiting", or_(submissions.c.claim.is_(None), others, rested))
+    nobody = or_(submissions.c.lease_until.is_(None), submissions.c.lease_until < now)
+    alike = and_(submissions.c.claim.is_(None), nobody)
+    due = and_(submissions.c.state == "waiting", or_(alike, others, rested))
     lost = and_(submissions.c.state == "judging", submissions.c.lease_until < now, submissions.c.attempts < ATTEMPTS)
     awaited = or_(submissions.c.deadline.is_(None), submissions.c.deadline >= now)
     return and_(or_(due, lost), awaited)

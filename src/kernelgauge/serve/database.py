@@ -38,10 +38,10 @@ from sqlalchemy.schema import CreateColumn
 from kernelgauge.errors import StoreError
 from kernelgauge.schema import digest
 
-VERSION = 4
+VERSION = 5
 """Of these tables. History: 1, November 2026, first version; 2, the digest is the kernel's and the setting's; 3, one
-of the text; 4, batches for training, priorities, deadlines, judges. Tables from version 2 on are brought up to date
-when they are opened.
+of the text; 4, batches for training, priorities, deadlines, judges; 5, the languages of judges, what was said to be
+late, indexes for pages. Tables from version 2 on are brought up to date when they are opened.
 """
 
 _READS = "kernelgauge_reads"
@@ -93,7 +93,7 @@ submissions = Table(
     Column("created", Double, nullable=False),
     Column("state", String(10), nullable=False),
     # While it is judged: of the claim that holds it, and how long that holds. While it waits: of the machine that
-    # could not judge it, and until when all leave it alone; empty where none has tried.
+    # could not judge it, if it leaves it alone for longer than others, and until when all do; empty where none has.
     Column("claim", String(32)),
     Column("lease_until", Double),
     Column("attempts", Integer, nullable=False),
@@ -103,6 +103,7 @@ submissions = Table(
     Column("outcome", String(20)),
     Column("speedup", Double),
     Column("reason", Text, nullable=False),
+    Column("retry", Integer, nullable=False, server_default="1"),  # 0: as `reason` says, it would fail again
     # 1: of batches alone. It is on no page, and its digest is of its text, see `batches`.
     Column("private", Integer, nullable=False, server_default="0"),
     Column("priority", Integer, nullable=False, server_default="0"),  # the larger, the sooner
@@ -115,6 +116,10 @@ submissions = Table(
     Index("submissions_by_priority", "state", "priority", "number"),
     Index("submissions_by_end", "finished"),
     Index("submissions_by_account", "account", "created"),
+    # For pages: a training leaves a million rows that stand on none.
+    Index("submissions_public", "private", "number"),
+    Index("submissions_public_by_end", "private", "state", "finished"),
+    Index("submissions_public_by_account", "account", "private", "created"),
     Index("submissions_by_kernel", "digest"),
     Index("submissions_by_text", "text_digest"),
     sqlite_autoincrement=True,
@@ -146,6 +151,7 @@ batch_items = Table(
     Column("problem", String(160), nullable=False),
     Column("turn", Integer, nullable=False),
     Column("earned", Text, nullable=False),  # rewards of earlier turns, as JSON
+    Column("late", Integer, nullable=False, server_default="0"),  # 1: it was said that its deadline has passed
     Index("batch_items_by_submission", "submission"),
 )
 """What waits for a submission; of equal candidates each waits for the same."""
@@ -158,6 +164,8 @@ judges = Table(
     Column("device", String(20), nullable=False),
     Column("devices", Integer, nullable=False),
     Column("environment", String(16), nullable=False),
+    # Kernel languages that it can judge, with spaces between them; empty: not said.
+    Column("languages", Text, nullable=False, server_default=""),
     Column("started", Double, nullable=False),
     Column("until", Double, nullable=False),  # a lease after it was last heard of, or when it ended
     Index("judges_by_end", "until"),
@@ -170,6 +178,7 @@ _LATER = {
         accounts.c.trainer,
         *(submissions.c[name] for name in ("private", "priority", "deadline", "environment", "device_seconds")),
     ),
+    4: (submissions.c.retry, judges.c.languages, batch_items.c.late),
 }
 """Columns that tables of a version lack; whole tables that are missing are made in any case."""
 
@@ -225,8 +234,9 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 def _bring_up_to_date(connection: Connection, version: int) -> None:
+    there = inspect(connection).get_table_names()
     missing = [column for since, columns in _LATER.items() if since >= version for column in columns]
-    for column in missing:
+    for column in (each for each in missing if each.table.name in there):
         table = column.table
         if column.name not in {each["name"] for each in inspect(connection).get_columns(table.name)}:
             kind = CreateColumn(column).compile(dialect=connection.dialect)

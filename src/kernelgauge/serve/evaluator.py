@@ -8,6 +8,7 @@ from functools import partial
 from typing import Protocol
 
 from kernelgauge.backends.registry import detect
+from kernelgauge.errors import BackendMissing
 from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.local import Done, Task, devices_of
 from kernelgauge.judging import check_secret
@@ -16,7 +17,20 @@ from kernelgauge.schema import Candidate, Evaluation
 from kernelgauge.serve.claims import SubmissionClaim
 from kernelgauge.serve.isolation import standing
 from kernelgauge.serve.setting import ServerSetting
+from kernelgauge.session.languages import languages_on, without_language
 from kernelgauge.session.session import Session
+
+
+class LanguageMissing(BackendMissing):
+    """A text was recognised as one in a language that is not here.
+
+    Args:
+        verdict: on the candidate, if it is here nowhere.
+    """
+
+    def __init__(self, verdict: Evaluation):
+        super().__init__(verdict.reason)
+        self.verdict = verdict
 
 
 class Evaluator(Protocol):
@@ -48,6 +62,8 @@ class SessionEvaluator:
         """How many judge at once."""
         self.environment = self._session.environment.digest
         """The digest of what verdicts are measured in."""
+        self.languages = languages_on(setting.device)
+        """Which kernel languages it can judge."""
         self._queue = self._session.queue(setting.device, setting.jobs, self.ahead, changed=lambda _: None)
 
     def submit(self, claim: SubmissionClaim, begun: Callable[[], None]) -> Future[Evaluation]:
@@ -72,6 +88,10 @@ class SessionEvaluator:
             contestant=claim.account,
             origin=f"submission {claim.number}",
         )
+        if not claim.backend:
+            verdict = without_language(session, problem, candidate, setting.protocol, device, self.languages)
+            if verdict is not None:
+                raise LanguageMissing(verdict)
         return session.job(problem, candidate, setting.protocol, device)
 
     def _end(self, verdict: Future[Evaluation], done: Future[Done]) -> None:

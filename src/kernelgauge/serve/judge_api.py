@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import math
 import re
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
@@ -23,7 +25,7 @@ from kernelgauge.errors import UsageError
 from kernelgauge.schema import Record
 from kernelgauge.serve.authentication import Authentication
 from kernelgauge.serve.batch_answers import Batch, BatchAnswers
-from kernelgauge.serve.batches import BatchAllowance, Batches, BatchItem, NewBatch
+from kernelgauge.serve.batches import MOST_CANDIDATES, BatchAllowance, Batches, BatchItem, NewBatch
 from kernelgauge.serve.intake import key_of, known_backend
 from kernelgauge.training.judgement import FeedbackLevel
 from kernelgauge.training.parts import PARTS
@@ -43,7 +45,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 class BatchBody(Record):
     """The JSON of `POST /judge`."""
 
-    candidates: tuple[JudgeRequest, ...] = Field(min_length=1)
+    candidates: tuple[JudgeRequest, ...] = Field(min_length=1, max_length=MOST_CANDIDATES)
     reward: Reward | str = DEFAULT
     """A shipped reward by its name, or one as data."""
     feedback: FeedbackLevel = "G+E"
@@ -104,7 +106,10 @@ class JudgeDesk:
     async def described(self, request: Request) -> Response:
         """What a batch may hold, which rewards there are, and the parts of every answer."""
         allowed = self._allowance.model_dump() | {"text_bytes": self._source_bytes}
-        return JSONResponse({"rewards": rewards(), "default": DEFAULT, "parts": PARTS, "allowed": allowed})
+        turns = {name: load_reward(name).turns.most for name in rewards()}
+        return JSONResponse(
+            {"rewards": rewards(), "turns": turns, "default": DEFAULT, "parts": PARTS, "allowed": allowed}
+        )
 
     async def poll(self, request: Request) -> Response:
         """What is final of a batch; with `wait_s`, as soon as all is final, or after so many seconds."""
@@ -153,7 +158,7 @@ class JudgeDesk:
     def _read(self, content: bytes, key: str | None) -> NewBatch:
         """Raises UsageError: not such JSON, or a candidate that no judge could take; HTTPException 413."""
         try:
-            body = BatchBody.model_validate_json(content)
+            body = _body(content)
         except ValidationError as error:
             raise UsageError(f"the batch cannot be read: {first_complaint(error)}") from None
         if len(body.candidates) > self._allowance.candidates:
@@ -169,7 +174,7 @@ class JudgeDesk:
             raise UsageError(
                 f"the reward {reward.name} needs the kernel policy {reward.kernel_policy}, and "
                 f"this server judges under {self._kernel_policy}: choose another reward, or have its keeper start it "
-                f"with --kernel-policy {reward.kernel_policy}"
+                f"by `kernelgauge serve --kernel-policy {reward.kernel_policy}` (and each `kernelgauge judge` too)"
             )
         items = [self._item(position, each) for position, each in enumerate(body.candidates)]
         told = hashlib.sha256(content).hexdigest()
@@ -195,8 +200,22 @@ class JudgeDesk:
         return batch
 
 
+def _body(content: bytes) -> BatchBody:
+    """Raises ValidationError. A text with half of a surrogate pair is read by Python's JSON alone, and is no error: a
+    policy can write one, and its batch must not be refused for it."""
+    try:
+        return BatchBody.model_validate_json(content)
+    except ValidationError:
+        with suppress(ValueError, RecursionError):  # of both
+            return BatchBody.model_validate(json.loads(content))
+        raise
+
+
 def _seconds(said: str) -> float:
     try:
-        return min(max(float(said), 0.0), _MOST_WAIT_S)
+        seconds = float(said)
     except ValueError:
-        raise HTTPException(422, "wait_s is a number of seconds") from None
+        seconds = math.nan
+    if math.isnan(seconds):  # which no time would ever be later than
+        raise HTTPException(422, "wait_s is a number of seconds")
+    return min(max(seconds, 0.0), _MOST_WAIT_S)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Engine, insert, select, update
 
-from kernelgauge.serve.database import judges, writing
+from kernelgauge.serve.database import judges, reading, writing
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,8 @@ class AtWork:
     """How many of that name judge at once."""
     environment: str
     """The digest of what its verdicts are measured in."""
+    languages: tuple[str, ...] = ()
+    """Which kernel languages it can judge; empty: not said."""
 
 
 class JudgePresence:
@@ -38,7 +40,8 @@ class JudgePresence:
         now = time.time()
         with writing(self._engine) as connection:
             if self._number is None:
-                values = {**self._judge.__dict__, "started": now, "until": now + self._lease}
+                said = {**self._judge.__dict__, "languages": " ".join(self._judge.languages)}
+                values = {**said, "started": now, "until": now + self._lease}
                 made = connection.execute(insert(judges).values(values).returning(judges.c.number))
                 self._number = int(made.scalar_one())
             else:
@@ -51,6 +54,14 @@ class JudgePresence:
             with writing(self._engine) as connection:
                 row = update(judges).where(judges.c.number == self._number)
                 connection.execute(row.values(until=time.time()))
+
+    def others(self, language: str = "") -> bool:
+        """Whether others are at work that may be able to judge candidates in this language; empty: in any."""
+        theirs = judges.c.number != (self._number or 0)
+        query = select(judges.c.languages).where(judges.c.until >= time.time(), theirs)
+        with reading(self._engine) as connection:
+            said = connection.execute(query).scalars().all()
+        return any(not (language and each) or language in each.split() for each in said)
 
 
 def environments(connection: Connection, now: float) -> frozenset[str]:

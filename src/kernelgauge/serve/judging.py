@@ -12,10 +12,10 @@ from functools import partial
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from kernelgauge.errors import MachineError, UsageError
+from kernelgauge.errors import MachineError, UsageError, permanent
 from kernelgauge.schema import Evaluation
-from kernelgauge.serve.claims import SubmissionClaim, SubmissionClaims
-from kernelgauge.serve.evaluator import Evaluator
+from kernelgauge.serve.claims import ATTEMPTS, SubmissionClaim, SubmissionClaims
+from kernelgauge.serve.evaluator import Evaluator, LanguageMissing
 from kernelgauge.serve.judges import JudgePresence
 
 FAILURES = 5
@@ -109,7 +109,7 @@ class Judge:
                 self._failed.clear()
             action = partial(self._claims.end, claim, future.result())
         else:
-            action = partial(self._claims.put_off, claim, reason, counts)
+            action = partial(self._put_off, claim, error, reason, counts)
             if not isinstance(error, UsageError):
                 _log.warning("submission %d was not judged: %s", claim.number, error, exc_info=_unexpected(error))
                 self._failed[claim.number] = str(error)
@@ -117,6 +117,15 @@ class Judge:
         _until_it_works(lambda: self._judged(claim, action()), self._claims.lease)
         with self._renewing:  # not before: where that could not be, it goes back to the queue
             del self._under_way[future]
+
+    def _put_off(self, claim: SubmissionClaim, error: BaseException, reason: str, counts: bool) -> bool:
+        elsewhere, language = False, error.verdict.backend if isinstance(error, LanguageMissing) else ""
+        if claim.private and isinstance(error, UsageError) and self._presence:
+            elsewhere = self._presence.others(language)
+        last = not elsewhere or claim.attempts + counts >= ATTEMPTS
+        if claim.private and last and isinstance(error, LanguageMissing):
+            return self._claims.end(claim, error.verdict)  # a text that chooses what nobody has is at fault itself
+        return self._claims.put_off(claim, reason, counts, elsewhere, retry=not permanent(error))
 
     def _hold(self, ended: threading.Event) -> None:
         while True:

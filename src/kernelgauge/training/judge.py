@@ -14,13 +14,14 @@ from pydantic import Field
 
 from kernelgauge.backends import registry
 from kernelgauge.config import Protocol
-from kernelgauge.errors import KernelgaugeError, MachineError, UsageError
+from kernelgauge.errors import KernelgaugeError, MachineError, UsageError, permanent
 from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.evaluation_queue import EvaluationQueue
-from kernelgauge.execution.local import Done, Task
+from kernelgauge.execution.local import Done, Task, devices_of
 from kernelgauge.judging import check_secret, protocol_under, running_device, sizes_of
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Candidate, Evaluation, KernelPolicyName, Problem, Record, Sizes
+from kernelgauge.session.languages import languages_on, without_language
 from kernelgauge.session.session import Session
 from kernelgauge.training.judgement import FeedbackLevel, no_verdict, of_verdict, without_candidate
 from kernelgauge.training.request import MOST_BYTES, JudgeRequest, candidate_in, request_of
@@ -65,6 +66,7 @@ class Judge:
         self.device = running_device(self.config.device)
         self.protocol = self._chosen_protocol()
         self._lock = threading.Lock()
+        self._languages: tuple[str, ...] = ()
         self._opened: tuple[Session, EvaluationQueue] | None = None
         self._verdicts: OrderedDict[tuple[str, str, str], Future[Evaluation]] = OrderedDict()
 
@@ -132,19 +134,24 @@ class Judge:
         return load_problem(request.problem, sizes=sizes_of(self.config.sizes, self.device, request.problem))
 
     async def _answer(self, request: JudgeRequest, problem: Problem) -> dict[str, Any]:
-        source, reason = candidate_in(request.text, self.config.most_bytes)
+        # On a thread: looking through a long text takes a while, and the trainer's loop has other things to do.
+        source, reason = await asyncio.to_thread(candidate_in, request.text, self.config.most_bytes)
         if source is None:
             return without_candidate(request, reason, self.reward).model_dump(mode="json")
-        future = self._verdict(problem, source, request.backend)
         try:
+            # On a thread too: the first begins processes.
+            future = await asyncio.to_thread(self._verdict, problem, source, request.backend)
             # Others may wait for the same: whoever is cancelled leaves it to them.
             verdict = await asyncio.shield(asyncio.wrap_future(future))
             found = of_verdict(request, source, verdict, self.reward, self.config.feedback)
         except KernelgaugeError as error:
-            found = no_verdict(request, self.reward, str(error))
+            found = no_verdict(request, self.reward, str(error), retry=not permanent(error))
+        except (OSError, RuntimeError, MemoryError) as error:  # no process, no thread or no memory left
+            found = no_verdict(request, self.reward, f"this machine failed: {type(error).__name__}: {error}")
         return found.model_dump(mode="json")
 
     def _verdict(self, problem: Problem, source: str, backend: str) -> Future[Evaluation]:
+        chosen = backend or registry.detect(source)
         key = (problem.digest, backend, source)
         with self._lock:
             known = self._verdicts.get(key)
@@ -158,19 +165,30 @@ class Judge:
             while len(self._verdicts) > _REMEMBERED:
                 self._verdicts.popitem(last=False)
             session, queue = self._opened
-        task = Task(problem.key, 0, partial(self._job, session, problem, source, backend))
-        queue.submit(task).add_done_callback(partial(self._end, session, made))
+        candidate = Candidate(problem=problem.key, source=source, backend=chosen, contestant="policy")
+        try:
+            if not backend and (verdict := self._without_language(session, problem, candidate)):
+                made.set_result(verdict)
+                return made
+            task = Task(problem.key, 0, partial(self._job, session, problem, candidate))
+            queue.submit(task).add_done_callback(partial(self._end, session, made))
+        except BaseException as error:  # boundary: whoever waits for the same must hear of it
+            made.set_exception(error)
+            raise
         return made
 
     def _open(self) -> tuple[Session, EvaluationQueue]:
         session = Session()
+        self._languages = languages_on(self.device)
         # Texts are small: all of a training step's may wait. 0 places: any number.
         return session, session.queue(self.device, self.config.jobs, 0, changed=lambda _: None)
 
-    def _job(self, session: Session, problem: Problem, source: str, backend: str, device: str) -> Job:
+    def _without_language(self, session: Session, problem: Problem, candidate: Candidate) -> Evaluation | None:
+        first, *_ = devices_of(self.device)
+        return without_language(session, problem, candidate, self.protocol, first, self._languages)
+
+    def _job(self, session: Session, problem: Problem, candidate: Candidate, device: str) -> Job:
         session.memory.check(problem, self.protocol, device, session.environment)
-        chosen = backend or registry.detect(source)
-        candidate = Candidate(problem=problem.key, source=source, backend=chosen, contestant="policy")
         return session.job(problem, candidate, self.protocol, device)
 
     def _end(self, session: Session, verdict: Future[Evaluation], done: Future[Done]) -> None:

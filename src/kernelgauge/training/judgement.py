@@ -21,6 +21,10 @@ _NOT_JUDGED = (
     "Your answer was not judged: the machine failed, and nothing is known of your file.\n\n"
     "Answer again with the complete file in one code block that begins with ```` ```python ````.\n"
 )
+_NEVER_JUDGED = (
+    "Your answer was not judged, and no other would be: this problem cannot be judged here in the way that was asked "
+    "for. Nothing is known of your file.\n"
+)
 
 
 class Judgement(Record):
@@ -28,6 +32,9 @@ class Judgement(Record):
 
     status: Literal["verdict", "no_verdict"]
     """`no_verdict`: the machine failed, the deadline passed, or the problem does not count."""
+    retry: bool
+    """Whether the same request may have a verdict another time. False with a verdict, and where there will never be
+    one: the problem does not count, or what was asked for is not here. Leave such a problem out of training."""
     parts: Parts
     """Numbers under the same keys in every answer."""
     reward: FiniteFloat | None
@@ -53,6 +60,8 @@ class Judgement(Record):
             raise ValueError("a verdict has a reward, and nothing else has one")
         if judged != bool(self.parts.verdict) or judged != bool(self.outcome):
             raise ValueError("a verdict has parts and an outcome, and nothing else has them")
+        if judged and self.retry:
+            raise ValueError("what has a verdict has it for good")
         if not judged and not self.reason:
             raise ValueError("without a verdict there is a reason")
         if not self.returns or (self.returns[-1] is None) != (self.reward is None):
@@ -69,7 +78,7 @@ def of_verdict(
         why = (
             f"problem {verdict.problem} does not count: protocol {verdict.protocol} {said}. Leave it out of training"
         )
-        return no_verdict(request, reward, why)
+        return no_verdict(request, reward, why, retry=False)
     parts = parts_of(verdict)
     attempt = Attempt(answer=request.text, source=source, evaluation=verdict)
     feedback = _templates().filled("judged.md.j2", **facts(attempt, level))
@@ -85,14 +94,19 @@ def without_candidate(request: JudgeRequest, reason: str, reward: Reward) -> Jud
     )
 
 
-def no_verdict(request: JudgeRequest, reward: Reward, reason: str) -> Judgement:
-    """The answer where the candidate cannot be blamed. The policy is not told why: it could not change that."""
+def no_verdict(request: JudgeRequest, reward: Reward, reason: str, retry: bool = True) -> Judgement:
+    """The answer where the candidate cannot be blamed. The policy is not told why: it could not change that.
+
+    Args:
+        retry: whether the same request may have a verdict another time.
+    """
     return Judgement(
         status="no_verdict",
+        retry=retry,
         parts=Parts(),
         reward=None,
         returns=returns((*request.earned, None), reward.turns),
-        feedback=_NOT_JUDGED,
+        feedback=_NOT_JUDGED if retry else _NEVER_JUDGED,
         done=_done(request, reward),
         outcome="",
         reason=reason,
@@ -113,6 +127,7 @@ def _judgement(
     earned = reward.of(parts)
     return Judgement(
         status="verdict",
+        retry=False,
         parts=parts,
         reward=earned,
         returns=returns((*request.earned, earned), reward.turns),

@@ -28,7 +28,7 @@ class Parts(Record):
     formatted: Flag = 0.0
     """Whether the text holds a candidate."""
     built: Flag = 0.0
-    """Whether it was built and loaded. 0 too for one that was refused by its text."""
+    """Whether it was built and loaded. 0 too for one that was refused by its text, or whose build or import hung."""
     correct: Flag = 0.0
     """Whether every trial agreed and no rule was broken: the outcome `passed`."""
     rejected: Flag = 0.0
@@ -139,6 +139,10 @@ def coverage_of(verdict: Evaluation) -> float | None:
 
 
 def _built(verdict: Evaluation) -> bool:
+    """Whether a process had its file loaded: then a call of it was checked, or it was ended for what loading did.
+
+    A build may end in a hang or in a want of memory too, and so may an import: those have not got so far as a check.
+    """
     if verdict.outcome is Outcome.REJECTED:  # by its text before a build, or by what a process of it did
         return "open" in verdict.seconds
-    return verdict.outcome not in _NOT_BUILT
+    return verdict.outcome not in _NOT_BUILT and (verdict.passed or "check" in verdict.seconds)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from kernelgauge.config import first_complaint
 from kernelgauge.errors import UsageError
 from kernelgauge.generation.extraction import defines_model, extract
 from kernelgauge.schema import Record
+from kernelgauge.training.amounts import Amount
 
 MOST_TURNS = 1000
 MOST_BYTES = 256 * 1024
@@ -21,7 +22,7 @@ class EarlierTurn(Record):
     """The answer of a judge at an earlier turn of the same trajectory; only its reward is read."""
 
     model_config = ConfigDict(extra="ignore")
-    reward: FiniteFloat | None
+    reward: Amount | None
     """None: that turn had no verdict."""
 
 
@@ -38,6 +39,12 @@ class JudgeRequest(Record):
     """The judge's answers at all earlier turns, or none: then there are no returns for those."""
     backend: str = ""
     """Kernel language; empty: recognised from the text."""
+
+    @field_validator("text", mode="before")
+    @classmethod
+    def _readable(cls, text: object) -> object:
+        """What no record can hold is replaced by a text that has the same verdict: a policy's text raises nothing."""
+        return "\0" if isinstance(text, str) and not _encodable(text) else text
 
     @model_validator(mode="after")
     def _whole_history(self) -> JudgeRequest:
@@ -71,15 +78,21 @@ def candidate_in(text: str, most_bytes: int = MOST_BYTES) -> tuple[str | None, s
 
     All of this is the policy's doing: it earns what a text without a candidate earns, and raises nothing.
     """
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError:
-        return None, "the answer is not text: it holds half of a surrogate pair"
+    if "\0" in text or not _encodable(text):
+        return None, "the answer is not text: it holds a zero byte, or half of a surrogate pair"
+    size = len(text.encode())
     if size > most_bytes:
         return None, f"the answer has {size} bytes, and {most_bytes} are allowed: write a shorter file"
-    if "\0" in text:
-        return None, "the answer is not text: it holds a zero byte"
     if defines_model(text):
         return text, ""
     found = extract(text)
     return (found.source, "") if found.source is not None else (None, found.notes[0])
+
+
+def _encodable(text: str) -> bool:
+    """Whether it is free of halves of surrogate pairs."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

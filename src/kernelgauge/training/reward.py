@@ -11,11 +11,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, FiniteFloat, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from kernelgauge.config import first_complaint
 from kernelgauge.errors import UsageError
 from kernelgauge.schema import KernelPolicyName, Record
+from kernelgauge.training.amounts import MOST, Amount
 from kernelgauge.training.parts import Parts
 
 DEFAULT = "interval"
@@ -25,27 +26,29 @@ DEFAULT = "interval"
 class Failures(Record):
     """What a turn earns that is not right."""
 
-    no_candidate: FiniteFloat = 0.0
+    no_candidate: Amount = 0.0
     """The text holds no candidate."""
-    not_built: FiniteFloat = 0.0
+    not_built: Amount = 0.0
     """It was not built or not loaded."""
-    wrong: FiniteFloat = 0.0
+    wrong: Amount = 0.0
     """It was built, and failed, hung or answered wrong."""
-    rejected: FiniteFloat = 0.0
+    rejected: Amount = 0.0
     """It broke a rule: never more than a wrong one earns."""
 
 
 class Speed(Record):
     """What the speedup of a right candidate adds: `weight` times the speedup, which may be limited."""
 
-    weight: FiniteFloat
+    weight: Amount
     figure: Literal["speedup", "speedup_low"] = "speedup"
     """The point estimate, or the lower end of its interval."""
     ties_as_one: bool = False
     """Whether a speedup whose interval contains 1 is 1; one too wide to tell is then never above 1."""
+    review_as_one: bool = False
+    """Whether one that seems faster than its hardware allows (`review`) is never above 1: nobody has looked at it."""
     ceiling: Literal["none", "bound"] = "none"
     """`bound`: no more than the hardware allows (`headroom`), where that is known."""
-    most: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    most: float | None = Field(default=None, gt=0, le=MOST)
     """No more than this; with a ceiling, where the ceiling is not known. None: without limit."""
 
     def of(self, parts: Parts) -> float:
@@ -55,6 +58,8 @@ class Speed(Record):
         gain: float = getattr(parts, self.figure)
         if self.ties_as_one:
             gain = 1.0 if parts.tie else min(gain, 1.0) if parts.unclear else gain
+        if self.review_as_one and parts.review:
+            gain = min(gain, 1.0)
         if self.ceiling == "bound" and parts.bound_known:
             # A reference in cache may be faster than the bound of its bytes: a tie with it is no less than 1.
             gain = min(gain, max(1.0, parts.headroom))
@@ -68,8 +73,8 @@ class Step(Record):
 
     over: Literal["eager", "compile"]
     """`compile`: not reached where `torch.compile` was not measured."""
-    at_least: float = Field(gt=0, allow_inf_nan=False)
-    adds: FiniteFloat
+    at_least: float = Field(gt=0, le=MOST)
+    adds: Amount
 
     def reached(self, parts: Parts) -> bool:
         """Whether the speedup is at least that, by its point estimate."""
@@ -79,7 +84,7 @@ class Step(Record):
 class CoverageTerm(Record):
     """What the share of time in the candidate's own kernels adds, where that is known; where it is not, nothing."""
 
-    weight: FiniteFloat = 0.0
+    weight: Amount = 0.0
     least: float = Field(default=0.0, ge=0, le=1)
     """With less than this the whole of what the turn earns is multiplied by `factor`."""
     factor: float = Field(default=1.0, ge=0, le=1)
@@ -100,17 +105,17 @@ class Reward(Record):
     """One way to turn parts into a reward."""
 
     name: str = Field(min_length=1, max_length=80)
-    summary: str = ""
-    source: str = ""
+    summary: str = Field(default="", max_length=1000)
+    source: str = Field(default="", max_length=1000)
     """Where its figures come from."""
     kernel_policy: KernelPolicyName | None = None
     """Which kernel policy candidates must be judged under for it; None: any."""
     weak_problems: Literal["no_verdict", "counted"] = "counted"
     """`no_verdict`: nothing is rewarded on a problem that does not count under the protocol: no work would be too."""
-    correct: FiniteFloat
+    correct: Amount
     """What a right candidate earns."""
     speed: Speed | None = None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Step, ...] = Field(default=(), max_length=100)
     coverage: CoverageTerm | None = None
     failures: Failures = Failures()
     turns: Turns = Turns()
@@ -126,7 +131,10 @@ class Reward(Record):
         return self
 
     def of(self, parts: Parts) -> float:
-        """What a turn with a verdict earns."""
+        """What a turn with a verdict earns; no more than a history can hold."""
+        return min(max(self._earned(parts), -MOST), MOST)
+
+    def _earned(self, parts: Parts) -> float:
         if not parts.formatted:
             return self.failures.no_candidate
         if parts.rejected:
