@@ -236,7 +236,7 @@ def test_what_failed_needs_no_device_where_all_is_known(tmp_path: Path) -> None:
 @pytest.mark.processes
 def test_a_lease_that_cannot_be_had_ends_the_run(tmp_path: Path) -> None:
     class Full(Leases):
-        def exclusive(self, device: str) -> AbstractContextManager[None]:
+        def exclusive(self, device: str) -> AbstractContextManager[None]:  # type: ignore[override]
             raise OSError(28, "No space left on device")
 
     supervisor = Watched()
