@@ -10,6 +10,7 @@ import time
 import weakref
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -215,10 +216,10 @@ def test_of_one_problem_the_reference_stays_for_the_next(tmp_path: Path) -> None
     supervisor.may_judge.set()
     thread.join(60)
     assert len(found) == 6
-    first = order[0][0]  # judged alone: it came before the others were ready
-    rest = [entry for entry in order[1:] if entry[0] == "9/0"]
-    assert [keep for _, keep in rest] == [True] * (len(rest) - 1) + [False], (first, order)
-    assert order[order.index(rest[0]) : order.index(rest[0]) + len(rest)] == rest, "one after the other"
+    turns = [list(turn) for key, turn in groupby(order, key=lambda entry: entry[0]) if key == "9/0"]
+    assert len(turns) <= 2, "the first may have been judged before the others were ready"
+    for turn in turns:
+        assert [keep for _, keep in turn] == [True] * (len(turn) - 1) + [False], order
 
 
 def test_what_failed_needs_no_device_where_all_is_known(tmp_path: Path) -> None:
