@@ -76,3 +76,17 @@ def empty(engine: Engine) -> None:
     names = ", ".join(table.name for table in metadata.sorted_tables if table.name != "about")
     with engine.begin() as connection:
         connection.exec_driver_sql(f"TRUNCATE {names} RESTART IDENTITY")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    """An empty database of either kind."""
+    from kernelgauge.serve.database import opened  # the extra serve may be missing
+
+    if request.param == "sqlite":
+        made = opened(f"sqlite:///{tmp_path / 'serve.db'}")
+    else:
+        made = opened(request.getfixturevalue("postgresql"))
+        empty(made)
+    yield made
+    made.dispose()

@@ -6,14 +6,11 @@ import asyncio
 import dataclasses
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from databases import empty, postgresql  # noqa: F401
 from factories import make_environment, make_evaluation
 from waiting import comes_true
 
@@ -44,18 +41,6 @@ from kernelgauge.training.request import request_of
 pytestmark = pytest.mark.processes
 
 HERE = make_environment()
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    """An empty database of either kind."""
-    if request.param == "sqlite":
-        made = opened(f"sqlite:///{tmp_path / 'serve.db'}")
-    else:
-        made = opened(request.getfixturevalue("postgresql"))
-        empty(made)
-    yield made
-    made.dispose()
 
 
 @pytest.fixture

@@ -24,8 +24,9 @@ from urllib.parse import quote, urlencode
 
 import pytest
 from browser import BROWSER, Browser
-from databases import LOCKED, empty, postgresql  # noqa: F401
+from databases import LOCKED, empty
 from factories import make_evaluation, quick_protocol
+from processes import children
 from waiting import comes_true
 
 pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
@@ -59,18 +60,6 @@ from kernelgauge.serve.submissions import Allowance, Submissions, TooMany
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="neither chromium nor google-chrome is on PATH")
 EVIL = "</script><script>document.title='owned'</script><img src=x onerror=document.title='owned'>"
 PLENTY = Allowance(per_hour=10_000, waiting=10_000)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    """An empty database of either kind."""
-    if request.param == "sqlite":
-        made = opened(f"sqlite:///{tmp_path / 'serve.db'}")
-    else:
-        made = opened(request.getfixturevalue("postgresql"))
-        empty(made)
-    yield made
-    made.dispose()
 
 
 def an_account(engine: Engine, name: str = "ann") -> Account:
@@ -354,7 +343,7 @@ def test_another_version_or_kind_of_database_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def locked(postgresql: str, monkeypatch: pytest.MonkeyPatch) -> str:  # noqa: F811
+def locked(postgresql: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """The URL of a database that asks for a password, which stands in the environment alone."""
     everything = opened(postgresql)
     empty(everything)
@@ -1222,19 +1211,6 @@ def test_200_submissions_of_20_clients_at_once_lose_nothing() -> None:
     benchmark = Path(__file__).parents[2] / "benchmarks" / "serve_load.py"
     done = subprocess.run([sys.executable, str(benchmark)], capture_output=True, text=True)
     assert done.returncode == 0 and "complaints: 0" in done.stdout, done.stdout + done.stderr
-
-
-def children(parent: int) -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and re.search(
-                rf"^PPid:\t{parent}$", (entry / "status").read_text(), re.MULTILINE
-            ):
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
 
 
 class Answers:
