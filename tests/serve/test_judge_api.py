@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import http.client
 import json
 import os
 import pickle
@@ -19,17 +18,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import children, descendants
+from processes import descendants
 from waiting import comes_true
 
 pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
 
 from kernelgauge_client import PARTS, Judge, JudgeError, NoServer, Refused
 from kernelgauge_client.answers import FEEDBACK
+from serving import Server
 from sqlalchemy import select
 
-from kernelgauge.serve.accounts import Accounts
-from kernelgauge.serve.database import opened, reading, submissions
+from kernelgauge.serve.database import reading, submissions
 from kernelgauge.training import load_reward, parts
 from kernelgauge.training.judgement import no_verdict
 from kernelgauge.training.request import request_of
@@ -44,63 +43,6 @@ CHEAT = f"import kernelgauge.evaluation\n{RIGHT}"
 def slow(number: int) -> str:
     """A right candidate whose processes live long enough to be killed."""
     return f"import time\ntime.sleep(1.0)\nNUMBER = {number}\n{RIGHT}"
-
-
-class Server:
-    """`kernelgauge serve` on a database of its own, begun and ended as often as a test wants."""
-
-    def __init__(self, folder: Path, quick: str):
-        self._database = f"sqlite:///{folder / 'serve.db'}"
-        self.engine = opened(self._database)
-        self.accounts = Accounts(self.engine)
-        self.token = self.accounts.add("ann", trainer=True)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self._line = [sys.executable, "-m", "kernelgauge", "serve", "--port", str(self.port), "--device", "cpu"]
-        self._line += ["--sizes", "small", "--protocol", quick, "--lease", "2", "--batch-waiting", "12"]
-        self.begin()
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def begin(self) -> None:
-        self.process = subprocess.Popen(self._line, env={**os.environ, "KERNELGAUGE_DB": self._database})
-        assert comes_true(lambda: self.process.poll() is None and self.listens(), 120)
-
-    def listens(self) -> bool:
-        with socket.socket() as asking:
-            return asking.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def end(self, number: signal.Signals = signal.SIGTERM) -> None:
-        self.process.send_signal(number)
-        self.process.wait(120)
-
-    def judge(self) -> int:
-        """The process of its only judge, as soon as there is one."""
-        found: list[int] = []
-        assert comes_true(lambda: bool(found.extend(children(self.process.pid)) or found), 60)
-        return found[0]
-
-    def states(self) -> Counter[str]:
-        with reading(self.engine) as connection:
-            return Counter(connection.execute(select(submissions.c.state)).scalars().all())
-
-    def ask(
-        self, method: str, path: str, body: Any = None, token: str | None = None, **headers: str
-    ) -> tuple[int, dict[str, str], Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        headers = {"authorization": f"Bearer {self.token if token is None else token}", **headers}
-        content = body if isinstance(body, bytes | None) else json.dumps(body).encode()
-        try:
-            connection.request(method, path, content, {key.replace("_", "-"): each for key, each in headers.items()})
-            answer = connection.getresponse()
-            said = answer.read()
-            plain = json.loads(said) if answer.headers["content-type"] == "application/json" else said.decode()
-            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, plain
-        finally:
-            connection.close()
 
 
 @pytest.fixture(scope="module")
