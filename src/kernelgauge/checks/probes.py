@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import torch
 
+from kernelgauge.checks.host_copies import to_device, to_host
+
 Accepts = Callable[[list[torch.Tensor]], bool]
 
 BLIND = ("constant", "ones", "replay", "zeros")
@@ -67,7 +69,7 @@ class Probes:
         self._previous = [self._copied(tensor) for tensor in expected] if needed else None
 
     def _copied(self, tensor: torch.Tensor) -> torch.Tensor:
-        return tensor.to("cpu", copy=True) if self._on_host else tensor.clone()
+        return to_host(tensor) if self._on_host else tensor.clone()
 
     def forget(self) -> None:
         """Give back what is kept of the last trial: an answer with it is not tried in the next."""
@@ -92,7 +94,7 @@ class Probes:
         if name == "replay" or self._typical is None:
             if self._previous is None:
                 return None
-            return [before.to(due.device) for before, due in zip(self._previous, expected, strict=True)]
+            return [to_device(before, due.device) for before, due in zip(self._previous, expected, strict=True)]
         return [_filled(tensor, value) for tensor, value in zip(expected, self._typical, strict=True)]
 
 

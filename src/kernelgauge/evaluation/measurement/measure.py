@@ -31,7 +31,7 @@ from kernelgauge.evaluation.sides.side import Call, Side
 from kernelgauge.hardware.clocks import GpuClocks, Reading, summary
 from kernelgauge.hardware.cores import keeping_off, launch_core, launch_cores, pin, spread_threads
 from kernelgauge.schema import Outcome, Timing
-from kernelgauge.timing.cache_flush import CacheFlush
+from kernelgauge.timing.quiet_memory import QuietMemory
 from kernelgauge.timing.ratio import Ratio
 from kernelgauge.timing.stopping import Why, finished, needs_recheck
 from kernelgauge.timing.timers import timer_named
@@ -81,7 +81,7 @@ class Measurement:
         self._deck = Deck(())
         on_gpu = device != "cpu"
         self._samples = Samples(claims=on_gpu)
-        self._flush = CacheFlush(device)
+        self._quiet_memory = QuietMemory(device)
         self._clocks = GpuClocks(device) if on_gpu else None
         self._core = launch_core(device) if on_gpu else None
         # Other devices have launch cores too, and this thread looks for messages without sleeping.
@@ -134,8 +134,7 @@ class Measurement:
             side.allow(reference.side.slowest_s)
         with reference.blamed(side):
             side.stage(reference.arguments, reference.master, reference.call_seed, stop=True)
-            self._flush()
-            side.buffers.wait()
+            self._quiet_memory()
             call = side.call(self.plan.timer, look=True)
             side.process.freeze()
             if self._device == "cpu":  # on a GPU the call has done that, inside its clock

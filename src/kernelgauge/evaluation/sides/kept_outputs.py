@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
+from kernelgauge.checks.host_copies import copy_over, to_host
 from kernelgauge.errors import OutOfDeviceMemory
 from kernelgauge.wire.messages import TensorSpec
 from kernelgauge.wire.regions import Region, views
@@ -62,7 +63,7 @@ class StayingOutputs(CopiedOutputs):
             keep: what is in them, in host memory.
         """
         if self._there:
-            self._aside = self._buffer.to("cpu", copy=True) if keep else None
+            self._aside = to_host(self._buffer) if keep else None
             self._buffer.untyped_storage().resize_(0)
             self._there = False
 
@@ -76,7 +77,7 @@ class StayingOutputs(CopiedOutputs):
             raise OutOfDeviceMemory(str(error).splitlines()[0]) from error
         self._there = True
         if self._aside is not None:
-            self._buffer.copy_(self._aside)
+            copy_over(self._buffer, self._aside)
             self._aside = None
 
 

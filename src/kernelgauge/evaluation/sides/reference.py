@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from kernelgauge.checks.accumulation import Variances
+from kernelgauge.checks.host_copies import to_host
 from kernelgauge.checks.memory_plan import USUAL, MemoryPlan
 from kernelgauge.checks.numerics import Distance, all_finite, distances
 from kernelgauge.config import PUBLIC_SEED, Protocol
@@ -243,7 +244,7 @@ class Reference:
 
     def _moved_by_rounding(self, before: list[torch.Tensor]) -> float:
         """How far eager's own answer moves, relative to its scale, where each input is changed in its last places."""
-        before = [tensor.to("cpu", copy=True) if self.plan.tight else tensor.clone() for tensor in before]
+        before = [to_host(tensor) if self.plan.tight else tensor.clone() for tensor in before]
         for tensor in self.given():
             if tensor.is_floating_point():
                 most = _LAST_PLACES * torch.finfo(tensor.dtype).eps
