@@ -296,6 +296,10 @@ class Limits(Record):
     """A call that leaves no files for so long is taken for a hang, if it also lasts longer than `hang_times` the
     reference's slowest call: meanwhile nobody else has the device. Never more than `call_seconds`."""
     hang_times: float = 20.0
+    opening_hang_seconds: float = 30.0
+    """An import or a construction that leaves no files for so long is taken for a hang, if it also lasts longer than
+    `hang_times` what the reference's own take: what is imported may come from a cold disk. Never more than
+    `load_seconds`."""
     first_call_seconds: float = 300.0
     """For the first call in each fresh process, in which compilers and autotuners work, as long as files they leave
     show that: after `call_seconds` without any it is taken for a hang. Where everything was built ahead, the limit

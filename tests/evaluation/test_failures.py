@@ -184,6 +184,49 @@ def test_a_first_call_may_take_longer_as_long_as_it_leaves_files(
         assert record.reason.startswith(f"forward: no answer within {waited}; the reference's slowest call took ")
 
 
+OPENING = """
+import time
+
+import torch
+
+
+def wait():
+    for step in range(100):
+        time.sleep(0.3)
+        if WRITES:
+            open(str(step), "w").close()
+
+
+if WHERE == "load":
+    wait()
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        if WHERE == "construct":
+            wait()
+
+    def forward(self, x):
+        return torch.relu(x)
+"""
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(
+    ("where", "writes", "waited"),
+    [("load", False, "2 s"), ("construct", False, "2 s"), ("construct", True, "7 s")],
+    ids=["imports-for-ever", "constructs-for-ever", "leaves-files"],
+)
+def test_an_import_and_a_construction_may_hang(where: str, writes: bool, waited: str) -> None:
+    source = f"WHERE, WRITES = {where!r}, {writes}\n{OPENING}"
+    limits = Limits(load_seconds=7.0, opening_hang_seconds=2.0, hang_times=0.0)
+    with Session(limits=limits, device="cpu") as session:
+        record = session.evaluate("1/19", source, sizes="small", timed=False)
+    assert record.outcome is Outcome.TIMED_OUT
+    assert record.reason.startswith(f"{where}: no answer within {waited}"), record.reason
+
+
 PROBLEM_WITH_IMPORTS = Problem(key="imports", name="imports", source=PROBLEM)
 
 

@@ -27,7 +27,7 @@ from kernelgauge.evaluation.correctness.trials import WeightSync
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.sides.build_files import content_of, files_of
-from kernelgauge.evaluation.sides.model_worker import Source
+from kernelgauge.evaluation.sides.model_worker import ModelWorker, Source
 from kernelgauge.evaluation.sides.prefork import PreforkPool, await_device
 from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.evaluation.sides.side import Side
@@ -124,13 +124,21 @@ class WatchedSide(Side):
         """What the candidate's build has left."""
         return self._source.build_dir
 
-    def open(self, init: Any, seed: int, randomise: bool, math: MathMode, state: bytes | None = None) -> None:
+    def open(
+        self,
+        init: Any,
+        seed: int,
+        randomise: bool,
+        math: MathMode,
+        state: bytes | None = None,
+        beside: ModelWorker | None = None,
+    ) -> None:
         """As every side, but watched."""
         await_device(self.process, self._device, self.limits.load_seconds)
         places = [list(place) for place in self._places]
         said = self.ask(Watch(worker_device(self._device), places), self.limits.load_seconds)
         self.kernels_seen = bool(said.data.get("kernels_seen"))  # nothing of the candidate has run yet
-        super().open(init, seed, randomise, math, state)
+        super().open(init, seed, randomise, math, state, beside)
 
 
 class Rules:

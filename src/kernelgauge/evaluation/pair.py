@@ -210,7 +210,7 @@ class Sides:
 
         def open_candidate(ready: Reference) -> None:
             state = ready.state() if weight_sync == "state_dict" else None
-            candidate.open(ready.init, ready.weight_seed, ready.randomise, ready.math, state)
+            candidate.open(ready.init, ready.weight_seed, ready.randomise, ready.math, state, beside=ready.side)
 
         if together:
             candidate.start()

@@ -130,17 +130,24 @@ class WorkerProcess:
             self.close()
             raise MachineError(f"a worker process could not be set up ({error}): {printed[-2000:]}") from error
 
-    def ask(self, command: Command, seconds: float, then: Callable[[], None] | None = None) -> Claim:
+    def ask(
+        self,
+        command: Command,
+        seconds: float,
+        then: Callable[[], None] | None = None,
+        idle: Callable[[], float] | None = None,
+    ) -> Claim:
         """Send one command and wait for its answer; `failed` is an answer too.
 
         Args:
             then: what comes at once, before we look at what the worker holds.
+            idle: the limit while it leaves no files, as it is at each look; None: `seconds`.
 
         Raises:
             WorkerEnded, WorkerTimedOut, ChannelClosed, ProtocolBroken, WorkerTooLarge, DiskFilled: see there.
         """
         self.tell(command)
-        claim = self.receive(command.answer, seconds)
+        claim = self.parse(self.receive_raw(seconds, idle=idle), command.answer)
         if then is not None:
             then()
         self._look_at_holdings()
@@ -153,15 +160,15 @@ class WorkerProcess:
         except OSError:
             raise self._gone() from None
 
-    def receive_raw(self, seconds: float, spin: bool = False, idle: float | None = None) -> bytes:
+    def receive_raw(self, seconds: float, spin: bool = False, idle: Callable[[], float] | None = None) -> bytes:
         """The next message as bytes, read but not looked at, so that parsing stays outside a timed bracket.
 
         Args:
             spin: look again and again for a while before sleeping: being woken takes as long as a short kernel.
-            idle: the limit while it leaves no files; None: `seconds`.
+            idle: as for `ask`.
         """
         there = spin and _spin_until_readable(self._channel)
-        if not there and (passed := self._passed_without_message(seconds, seconds if idle is None else idle)):
+        if not there and (passed := self._passed_without_message(seconds, idle or (lambda: seconds))):
             self.kill()
             raise WorkerTimedOut(passed)
         try:
@@ -172,16 +179,17 @@ class WorkerProcess:
             raise self._gone()
         return raw
 
-    def _passed_without_message(self, seconds: float, idle: float) -> float | None:
+    def _passed_without_message(self, seconds: float, idle: Callable[[], float]) -> float | None:
         """Which limit has passed before there was something to read; meanwhile what the worker holds is watched."""
         began = time.monotonic()
         while True:
-            quiet = max(began, self.usage.wrote_at) + idle
+            most = idle()
+            quiet = max(began, self.usage.wrote_at) + most
             deadline = min(began + seconds, quiet)
             if is_readable(self._channel.fileno(), max(0.0, min(_LOOK_SECONDS, deadline - time.monotonic()))):
                 return None
             if time.monotonic() >= deadline:
-                return idle if quiet < began + seconds else seconds
+                return most if quiet < began + seconds else seconds
             self._look_at_holdings()
 
     def _look_at_holdings(self) -> None:

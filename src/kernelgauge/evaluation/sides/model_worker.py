@@ -7,6 +7,7 @@ worker killed by somebody else) is a `MachineError`.
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +71,8 @@ class ModelWorker:
         self._trusted = trusted
         self.limits = zygote.settings.limits
         self.process: WorkerProcess
+        self.opened_s: float | None = None
+        """What importing and constructing have taken; None before."""
         self.first_call_s: float | None = None
         """What the first call has taken, with whatever compiled and tuned in it; None before it has ended."""
         self._plan = plan
@@ -86,11 +89,20 @@ class ModelWorker:
         """It serves another pair, or another follows soon: a process of this kind is needed once more."""
         self._prefork_pool.expect(self._kind)
 
-    def open(self, init: Any, seed: int, randomise: bool, math: MathMode, state: bytes | None = None) -> None:
+    def open(
+        self,
+        init: Any,
+        seed: int,
+        randomise: bool,
+        math: MathMode,
+        state: bytes | None = None,
+        beside: ModelWorker | None = None,
+    ) -> None:
         """In the worker started before, load the source and construct the model.
 
         Args:
             state: parameters to load into the model, as `torch.save` writes them.
+            beside: the reference's worker, which opens meanwhile or has: what takes much longer is a hang.
 
         Raises:
             Failure: `load_failed`, `timed_out`, `out_of_memory` or `runtime_error` of this source.
@@ -110,10 +122,20 @@ class ModelWorker:
         build_dir = self._bring_build()
         source, built = self._source, str(build_dir) if build_dir else None
         load = Load(str(path), source.backend, source.attribute, built, list(source.lent))
-        self.ask(load, self.limits.load_seconds)
+        limit, began = self.limits.load_seconds, time.monotonic()
+
+        def idle() -> float:
+            """Until the reference is open, nobody knows how long that takes."""
+            own = None if beside is None else beside.opened_s
+            if own is None:
+                return limit
+            return min(limit, max(self.limits.opening_hang_seconds, self.limits.hang_times * own))
+
+        self.ask(load, limit, idle=idle)
         device = worker_device(self._device)
         construct = Construct(source.attribute, init, seed, randomise, math, device, state_path, self._plan.tight)
-        self.ask(construct, self.limits.load_seconds)
+        self.ask(construct, limit, idle=idle)
+        self.opened_s = time.monotonic() - began
 
     def _bring_build(self) -> Path | None:
         """A copy of the candidate's build where its worker may read it: the cache holds others' builds too."""
@@ -202,10 +224,17 @@ class ModelWorker:
         """Whether the parent can see what this worker has computed before it is copied out."""
         return self._device == "cpu" and self.process.readable
 
-    def ask(self, command: Command, seconds: float, then: Callable[[], None] | None = None) -> Claim:
-        """One command and its answer, with everything that can go wrong turned into a `Failure`."""
+    def ask(
+        self,
+        command: Command,
+        seconds: float,
+        then: Callable[[], None] | None = None,
+        idle: Callable[[], float] | None = None,
+    ) -> Claim:
+        """One command and its answer, with everything that can go wrong turned into a `Failure`; see
+        `WorkerProcess.ask`."""
         try:
-            claim = self.process.ask(command, seconds, then)
+            claim = self.process.ask(command, seconds, then, idle)
         except WORKER_FAILURES as error:
             raise explain_end(command.stage, seconds, error, self.process.log()) from error
         if claim.event == "failed":

@@ -127,7 +127,7 @@ class Side(ModelWorker):
             start = time.perf_counter_ns()
             process.tell(forward)
             process.thaw()
-            first = process.receive_raw(limit, spin, idle=self._idle_seconds())
+            first = process.receive_raw(limit, spin, idle=self._idle_seconds)
             computed = time.perf_counter_ns()
             if look:
                 computed = process.freeze()  # what ran on counts as well
