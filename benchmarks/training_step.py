@@ -59,11 +59,16 @@ def changed(text: str, kind: str, number: int) -> str:
         error = "#error this answer does not build\n" if kind == "does not build" else ""
         text = text.replace("#include", f"// answer {number}\n{error}#include", 1)
     elif kind == "does not build":
-        text = f"this answer does not build\n{text}"
+        text = text.replace("class ModelNew", "this answer does not build\nclass ModelNew", 1)
     body = _CRASHES[number % 2] if kind == "crashes" else _FORWARDS.get(kind)
     if body is not None:
-        text += _WRAPPED.format(body=textwrap.indent(body, " " * 4))
+        text = ended_by(text, body)
     return f"# answer {number}\n{text}"
+
+
+def ended_by(text: str, body: str) -> str:
+    """A right candidate's text whose forward is this body; `_right` is what it was."""
+    return text + _WRAPPED.format(body=textwrap.indent(body, " " * 4))
 
 
 def write(folder: Path, out: Path, problems: int, each: int, seed: int) -> dict[str, str]:
