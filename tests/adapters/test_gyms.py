@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,22 @@ import pytest
 from environments import written_by
 from kernelgauge_client import PARTS, Judge
 from replies import CHEAT, GOOD, NONE, WRONG
-from serving import Server
+
+pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
+
+from serving import Server, begun
 
 _PROGRAMS = Path(__file__).parent / "programs"
 pytestmark = [
     pytest.mark.processes,
     pytest.mark.proof("client", "serve/judge_api.py", "tests/adapters/programs", "tests/adapters/environments"),
 ]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, quick: str) -> Iterator[Server]:
+    with begun(tmp_path_factory.mktemp("server"), quick) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,10 @@ import pytest
 from environments import written_by
 from kernelgauge_client import PARTS
 from replies import CHEAT, GOOD, NONE, SLOW, WRONG
-from serving import Server
+
+pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
+
+from serving import Server, begun
 from waiting import comes_true
 
 _PROGRAM = Path(__file__).parent / "programs" / "trl_grpo.py"
@@ -23,6 +27,12 @@ pytestmark = [
         "client", "serve/judge_api.py", "tests/adapters/programs", "tests/adapters/environments/trl.txt"
     ),
 ]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, quick: str) -> Iterator[Server]:
+    with begun(tmp_path_factory.mktemp("server"), quick) as made:
+        yield made
 
 
 def trained(server: Server, folder: Path, mode: str, script: list[str], **asked: Any) -> Any:
