@@ -1,7 +1,7 @@
 """How far apart are the rewards of one kernel that is judged many times?
 
     python benchmarks/reward_noise.py --device cuda --problem 1/36 --out runs/reward_noise.json
-    python benchmarks/reward_noise.py --device cpu --sizes medium --problem 1/88 --times 20 --out runs/reward_noise.json
+    python benchmarks/reward_noise.py --device cpu --sizes medium --times 20 --out runs/reward_noise.json
 
 A fast kernel, unchanged PyTorch and a slow one of `bandit_arms.py`, each so many times as a text of its own, since
 equal texts are judged once; the three in turn, so that a busy minute is in all of them.
