@@ -44,7 +44,8 @@ def same_keys(rows: list[dict[str, Any]]) -> bool:
 
 def test_every_answer_has_a_number_under_the_same_keys(server: Server, tmp_path: Path) -> None:
     settings = {"server": server.address, "token": server.token, "reward": "interval"}
-    own = {"name": "mine", "correct": 2.0, "failures": {"wrong": 0.5}}
+    step = {"over": "eager", "at_least": 1000.0, "adds": 1.0}
+    own = {"name": "mine", "correct": 2.0, "failures": {"wrong": 0.5}, "steps": [step]}
     nobody = {**settings, "server": "http://127.0.0.1:9", "patience_s": 0.5, "without_verdict": -1.0}
     naive = {"manager": "naive", "settings": settings}
     steps: list[dict[str, Any]] = [

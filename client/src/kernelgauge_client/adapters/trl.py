@@ -194,6 +194,8 @@ class _Running:
 
     def told(self, trainer: Any) -> bool:
         """Whether the feedback on the last turn leaves room for another turn; it is added where it does."""
+        if not self.turn:
+            return False
         ids = _feedback_ids(trainer, self.episode.messages[-1]["content"], self.ids[-1])
         most = trainer.max_completion_length
         context = getattr(trainer.model.config, "max_position_embeddings", None)
