@@ -25,7 +25,7 @@ class KernelData(vf.TaskData):
 
 
 class KernelTaskConfig(vf.TaskConfig):
-    """How texts are judged, under `--env.taskset.task.*`. The token is `KERNELGAUGE_TOKEN`, so that no record has it."""
+    """How texts are judged, under `--env.taskset.task.*`. The token is in `KERNELGAUGE_TOKEN`: no record has it."""
 
     server: str | None = None
     """Its URL; None: the variable `KERNELGAUGE_SERVER`."""
@@ -57,7 +57,7 @@ class KernelState(vf.State):
 
 
 class KernelTask(vf.Task[KernelData, KernelState, KernelTaskConfig]):
-    """One problem, with its rewards: `trajectory` counts, the others have weight 0 until a configuration weighs them."""
+    """One problem, with its rewards: `trajectory` counts, the others weigh nothing unless a configuration says so."""
 
     def episode(self) -> Episode:
         """One that has not begun."""
