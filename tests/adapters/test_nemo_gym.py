@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import subprocess
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,19 @@ import pytest
 from environments import python_of, written_by
 from policy import Messages, policy
 from replies import GOOD, WRONG
-from serving import Server
+
+pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
+
+from serving import Server, begun
 
 pytestmark = [pytest.mark.processes, pytest.mark.nightly]
 _PROGRAM = Path(__file__).parent / "programs" / "nemo_gym_rollouts.py"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, quick: str) -> Iterator[Server]:
+    with begun(tmp_path_factory.mktemp("server"), quick) as made:
+        yield made
 
 
 def ports(number: int) -> list[int]:

@@ -15,7 +15,10 @@ import pytest
 from environments import python_of, written_by
 from kernelgauge_client import PARTS
 from replies import CHEAT, GOOD, NONE, SLOW, WRONG
-from serving import Server
+
+pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
+
+from serving import Server, begun
 from waiting import comes_true
 
 _SUBJECT = ("client", "serve/judge_api.py", "serve/problem_api.py", "tests/adapters/environments/openenv.txt")
@@ -23,7 +26,13 @@ pytestmark = [pytest.mark.processes, pytest.mark.proof(*_SUBJECT)]
 _PROGRAM = Path(__file__).parent / "programs" / "openenv_sessions.py"
 
 
-def begun(server: Server, *words: str, **variables: str) -> tuple[subprocess.Popen[str], str]:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, quick: str) -> Iterator[Server]:
+    with begun(tmp_path_factory.mktemp("server"), quick) as made:
+        yield made
+
+
+def launched(server: Server, *words: str, **variables: str) -> tuple[subprocess.Popen[str], str]:
     """`kernelgauge-openenv` and its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -37,7 +46,7 @@ def begun(server: Server, *words: str, **variables: str) -> tuple[subprocess.Pop
 
 @contextmanager
 def served(server: Server, *words: str) -> Iterator[str]:
-    process, address = begun(server, *words)
+    process, address = launched(server, *words)
     try:
         assert comes_true(lambda: process.poll() is None and _listens(address), 120)
         yield address
@@ -131,13 +140,13 @@ def test_failures_are_errors_with_a_sentence(server: Server, tmp_path: Path) -> 
         ({"KERNELGAUGE_TOKEN": "kg_no"}, "401: that is no token of this server"),
         ({"KERNELGAUGE_SERVER": "http://127.0.0.1:9"}, "no server answers at http://127.0.0.1:9"),
     ):
-        process, _ = begun(server, "--patience-s", "0.5", **variables)
+        process, _ = launched(server, "--patience-s", "0.5", **variables)
         said = process.communicate(timeout=60)[1].splitlines()
         assert process.returncode == 1 and len(said) == 1 and sentence in said[0], said
 
 
 def test_a_server_that_is_stopped_leaves_an_error_and_no_zero(server: Server, tmp_path: Path) -> None:
-    asked = ({"problem": "1/19"}, [{"text": NONE}, {"text": SLOW}])
+    asked = ({"problem": "1/19"}, [{"text": NONE}, {"text": f"{SLOW}# another\n"}])
     with served(server, "--patience-s", "1") as address, ThreadPoolExecutor(1) as beside:
         found = beside.submit(sessions, tmp_path, address, asked)
         assert comes_true(lambda: server.states()["judging"] > 0, 60)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,10 @@ import pytest
 from environments import python_of
 from policy import Messages, policy
 from replies import CHEAT, GOOD, NONE, SLOW, WRONG
-from serving import Server
+
+pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
+
+from serving import Server, begun
 from waiting import comes_true
 
 pytestmark = [
@@ -23,6 +27,12 @@ pytestmark = [
 ]
 _RELU, _SIGMOID = "torch.relu(x)", "torch.sigmoid(x)"
 """What the references of problems 1/19 and 1/21 compute: a prompt shows its reference."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, quick: str) -> Iterator[Server]:
+    with begun(tmp_path_factory.mktemp("server"), quick) as made:
+        yield made
 
 
 def vf_eval(server: Server, url: str, out: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
