@@ -29,6 +29,7 @@ class Server:
     def __init__(self, folder: Path, quick: str):
         self._database = f"sqlite:///{folder / 'serve.db'}"
         self.engine = opened(self._database)
+        self.protocol = quick
         self.accounts = Accounts(self.engine)
         self.token = self.accounts.add("ann", trainer=True)
         with socket.socket() as free:

@@ -28,6 +28,8 @@ from kernelgauge_client.answers import FEEDBACK
 from serving import Server, begun
 from sqlalchemy import select
 
+from kernelgauge.problems import catalogue
+from kernelgauge.problems.verified import verified
 from kernelgauge.serve.database import reading, submissions
 from kernelgauge.training import load_reward, parts
 from kernelgauge.training.judgement import no_verdict
@@ -167,6 +169,40 @@ def test_wrong_requests_are_one_sentence_that_says_what_to_do(server: Server) ->
     server.accounts.let_train("bob")
     assert server.ask("GET", "/judge/1", token=bob)[2]["error"].startswith("account bob has no such batch")
     assert server.ask("GET", "/metrics?window_s=x")[0] == 422
+    for query, sentence in (
+        ("prompt?problem=9/99", "no problem is called '9/99'"),
+        ("prompt", "that is not the name of a problem"),
+        ("prompt?problem=1/19&backend=cudda", "there is no such backend; there are "),
+        ("prompt?problem=1/19&backend=cuda", "judges on cpu, where nothing runs that is written for cuda"),
+        ("problems?suite=mine", "mine"),
+    ):
+        status, _, said = server.ask("GET", f"/judge/{query}")
+        assert status == 422 and sentence in said["error"], said
+    assert server.ask("GET", "/judge/problems", token="kg_no")[0] == 401
+
+
+def test_problems_and_their_prompts_are_those_of_the_server(server: Server) -> None:
+    """A trainer need not have the package: it asks what there is, and in which words to ask a policy."""
+
+    async def asked() -> tuple[list[dict[str, Any]], str, str]:
+        async with judging(server) as judge:
+            return await judge.problems(), await judge.prompt("1/19_relu"), await judge.prompt("1/19", "torch")
+
+    problems, prompt, other = asyncio.run(asked())
+    by_key = {each["problem"]: each for each in problems}
+    assert list(by_key) == catalogue.keys()
+    assert by_key["1/19"] == {"problem": "1/19", "name": "relu", "level": 1, "counts": True}
+    # `quick` asks no more than `strict`, whose record says what it would accept instead of the work.
+    weak = {key for key in by_key if verified(key).accepted()["strict"]}
+    assert weak and {key for key, each in by_key.items() if not each["counts"]} == weak
+    words = ["prompt", "1/19", "--device", "cpu", "--sizes", "small", "--protocol", server.protocol]
+    assert prompt == printed(*words) and other == printed(*words, "--backend", "torch") != prompt
+
+
+def printed(*words: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-m", "kernelgauge", *words], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def test_the_clients_errors_are_the_servers_sentences(server: Server) -> None:

@@ -770,6 +770,9 @@ def test_an_address_that_guesses_has_to_wait() -> None:
 # The web server
 
 
+SETTING = ServerSetting(device="cpu", sizes="small", protocol=load_protocol("strict"), jobs=1)
+
+
 class Web:
     """The real application behind a real server on a port of this machine."""
 
@@ -779,7 +782,7 @@ class Web:
         self.allowance = allowance
         listener = listening("127.0.0.1", 0)
         self.port = listener.getsockname()[1]
-        self.server = served(application(self.engine, (), allowance, "a protocol"))
+        self.server = served(application(self.engine, SETTING, (), allowance))
         self.thread = threading.Thread(target=self.server.run, args=([listener],))
         self.thread.start()
         assert comes_true(lambda: self.server.started, 120)

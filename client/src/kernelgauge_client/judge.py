@@ -7,7 +7,8 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -114,16 +115,36 @@ class Judge:
             candidates: each with `problem` and `text`, and `turn`, `history`, `backend` where they are not the first.
         """
         parts = list(_parts([_plain(each) for each in candidates]))
-        held = self._hold()
-        try:
-            found = await asyncio.gather(*(self._part(held.transport, part) for part in parts))
+        async with self._connected() as transport:
+            found = await asyncio.gather(*(self._part(transport, part) for part in parts))
             return [answer for part in found for answer in part]
-        finally:
-            held.users -= 1
-            if not held.users:
-                if self._held.get(loop := asyncio.get_running_loop()) is held:
-                    del self._held[loop]
-                await held.transport.close()
+
+    async def problems(self, suite: str = "") -> list[dict[str, Any]]:
+        """The problems of a suite, each with `problem` (its key), `name`, `level` and `counts`.
+
+        Where `counts` is false, the server's protocol is on record to accept an answer that skips the work: under the
+        reward `interval` it has no verdict.
+
+        Args:
+            suite: an imported one of the server; empty: the built-in one.
+
+        Raises:
+            JudgeError: as a call; also where the server stays away.
+        """
+        async with self._connected() as transport:
+            return list((await transport.get("/judge/problems", suite=suite))["problems"])
+
+    async def prompt(self, problem: str, backend: str = "") -> str:
+        """What a policy is told about a problem before its first turn, under the server's protocol and sizes.
+
+        Args:
+            backend: kernel language; empty: CUDA, or C++ where the server judges on a CPU.
+
+        Raises:
+            JudgeError: as a call; also where the server stays away.
+        """
+        async with self._connected() as transport:
+            return str((await transport.get("/judge/prompt", problem=problem, backend=backend))["prompt"])
 
     async def close(self) -> None:
         """End its connections of this loop."""
@@ -172,6 +193,19 @@ class Judge:
         if isinstance(reward, str) and self._reached.turns is None:
             said = (await transport.said("/judge")).get("turns", {}).get(reward)
             self._reached.turns = said if isinstance(said, int) else None
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[Transport]:
+        """The connections of this loop, ended with the last that needs them."""
+        held = self._hold()
+        try:
+            yield held.transport
+        finally:
+            held.users -= 1
+            if not held.users:
+                if self._held.get(loop := asyncio.get_running_loop()) is held:
+                    del self._held[loop]
+                await held.transport.close()
 
     def _hold(self) -> _Held:
         """The connections of this loop, with one more who needs them."""

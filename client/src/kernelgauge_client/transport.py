@@ -67,14 +67,21 @@ class Transport:
             Refused: the server says why.
             NoServer, Away: it does not answer.
         """
-        content = json.dumps(body).encode()
         headers = {"idempotency-key": key, "content-type": "application/json"}
-        patience = _Patience(self, until)
+        content = json.dumps(body).encode()
+        return await self._asked(
+            _Patience(self, until), "POST", path, content=content, headers=headers, timeout=_TAKING
+        )
+
+    async def get(self, path: str, **query: str) -> dict[str, Any]:
+        """The answer to a question; those of the query that are empty are not sent. Raises as `post`."""
+        params = {name: value for name, value in query.items() if value}
+        return await self._asked(_Patience(self, None), "GET", path, params=params)
+
+    async def _asked(self, patience: _Patience, method: str, path: str, **more: Any) -> dict[str, Any]:
         while True:
             try:
-                answer = await self._http.post(
-                    f"{self._server}{path}", content=content, headers=headers, timeout=_TAKING
-                )
+                answer = await self._http.request(method, f"{self._server}{path}", **more)
             except httpx.TransportError as error:
                 await patience.after(error)
                 continue

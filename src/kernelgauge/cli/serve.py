@@ -71,7 +71,7 @@ def serve(
     tell_boardless(beside)
     check_apart(beside)
     batches = BatchAllowance(waiting=batch_waiting)
-    app = application(engine, beside, allowance, setting.title, batches, setting.protocol.kernel_policy)
+    app = application(engine, setting, beside, allowance, batches)
     flags = [
         ("device", device),
         ("sizes", sizes),

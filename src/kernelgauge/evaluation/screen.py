@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import torch
 
-from kernelgauge.config import NARROW, Protocol, load_protocol
-from kernelgauge.evaluation.correctness.screening import PRECISIONS, Screening, ScreeningTrials, precisions
+from kernelgauge.config import Protocol
+from kernelgauge.evaluation.correctness.screening import Screening, ScreeningTrials, precisions
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.resources.memory_fit import MemoryFit
 from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.hardware.environment import device_index
+from kernelgauge.problems.verified import accepted_on_record
 from kernelgauge.schema import Environment, Problem
 
 # So many times the bytes of one call must be free for a problem to be screened beside a candidate: what is kept of
 # other answers, in float64 too, must not be what a candidate lacks. On a CPU nobody tells what is free for us.
 _TO_WEIGH = 5
 _LARGE_ON_A_CPU = 2**32
-_STRICT = "strict"
 
 
 class Screen:
@@ -69,21 +69,5 @@ def _has_room(reference: Reference) -> bool:
 
 
 def _with_recorded(problem: Problem, protocol: Protocol, found: tuple[str, ...]) -> tuple[str, ...]:
-    """What was found; where a weak problem is left out, also what is on record as a cut corner it accepts.
-
-    A protocol without a record of its own that asks no more than `strict` is taken to accept what that does.
-    """
-    if protocol.score.weak_problems != "excluded":
-        return found
-    name = protocol.name if protocol.name in problem.shortcuts or not _asks_no_more(protocol) else _STRICT
-    recorded = problem.shortcuts.get(name, ())
-    if protocol.tolerance.math in NARROW:  # that record was made without TF32, which is no cut corner there
-        recorded = tuple(name for name in recorded if name not in PRECISIONS)
-    return tuple(dict.fromkeys([*found, *recorded]))
-
-
-def _asks_no_more(protocol: Protocol) -> bool:
-    """Whether all that `strict` accepts is accepted: fewer kinds of inputs, judged alike."""
-    strict = load_protocol(_STRICT).under(math=protocol.tolerance.math)
-    judged = (protocol.parameters, protocol.tolerance) == (strict.parameters, strict.tolerance)
-    return judged and set(protocol.inputs.variants) <= set(strict.inputs.variants)
+    """What was found; where a weak problem is left out, also what is on record as a cut corner it accepts."""
+    return tuple(dict.fromkeys([*found, *accepted_on_record(problem, protocol)]))

@@ -6,9 +6,13 @@ import json
 from functools import cache
 from pathlib import Path
 
-from kernelgauge.schema import Record
+from kernelgauge.config import NARROW, Protocol, load_protocol
+from kernelgauge.schema import Problem, Record
 
 PATH = Path(__file__).parent / "facts" / "verified.json"
+PRECISIONS = ("tf32", "bfloat16")
+"""Cut corners that are a low precision."""
+_STRICT = "strict"
 
 
 class Verified(Record):
@@ -51,6 +55,27 @@ def with_earlier(now: Verified, earlier: Verified | None) -> Verified:
 def verified(key: str) -> Verified | None:
     """What was recorded about a problem of the built-in suite; None if nothing was."""
     return _all().get(key)
+
+
+def accepted_on_record(problem: Problem, protocol: Protocol) -> tuple[str, ...]:
+    """What this protocol is on record to accept instead of the work; nothing where it leaves no weak problem out.
+
+    A protocol without a record of its own that asks no more than `strict` is taken to accept what that does.
+    """
+    if protocol.score.weak_problems != "excluded":
+        return ()
+    name = protocol.name if protocol.name in problem.shortcuts or not _asks_no_more(protocol) else _STRICT
+    recorded = problem.shortcuts.get(name, ())
+    if protocol.tolerance.math in NARROW:  # that record was made without TF32, which is no cut corner there
+        return tuple(name for name in recorded if name not in PRECISIONS)
+    return recorded
+
+
+def _asks_no_more(protocol: Protocol) -> bool:
+    """Whether all that `strict` accepts is accepted: fewer kinds of inputs, judged alike."""
+    strict = load_protocol(_STRICT).under(math=protocol.tolerance.math)
+    judged = (protocol.parameters, protocol.tolerance) == (strict.parameters, strict.tolerance)
+    return judged and set(protocol.inputs.variants) <= set(strict.inputs.variants)
 
 
 @cache

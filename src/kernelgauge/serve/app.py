@@ -33,6 +33,8 @@ from kernelgauge.serve.intake import accepted
 from kernelgauge.serve.judge_api import JudgeDesk
 from kernelgauge.serve.live import LiveSite, entry_of
 from kernelgauge.serve.metrics import ServerMetrics
+from kernelgauge.serve.problem_api import ProblemDesk
+from kernelgauge.serve.setting import ServerSetting
 from kernelgauge.serve.submissions import Allowance, Submission, Submissions, TooMany
 
 LINKS: Sequence[Link] = (("Submissions", "submissions"), ("Submit", "submit"))
@@ -60,24 +62,22 @@ _log = logging.getLogger(__name__)
 
 def application(
     engine: Engine,
+    setting: ServerSetting,
     runs: Sequence[Published] = (),
     allowance: Allowance | None = None,
-    judged: str = "",
     batches: BatchAllowance | None = None,
-    kernel_policy: str = "",
 ) -> Starlette:
     """The application for one database.
 
     Args:
         runs: run folders whose records stand on the boards too.
-        judged: how submissions are judged, in a few words for the form.
         batches: how much of those who train.
-        kernel_policy: which all is judged under; empty: not said.
     """
     allowed, allowed_batches = allowance or Allowance(), batches or BatchAllowance()
     authentication = Authentication(engine)
-    desk = Desk(engine, authentication, runs, allowed, judged)
-    judge = JudgeDesk(engine, authentication, allowed_batches, allowed.source_bytes, kernel_policy)
+    desk = Desk(engine, authentication, runs, allowed, setting.title)
+    policy = setting.protocol.kernel_policy
+    judge = JudgeDesk(engine, authentication, allowed_batches, allowed.source_bytes, policy)
     routes = [
         Route("/", desk.page),
         Route("/submit", desk.form, methods=["GET"]),
@@ -88,6 +88,7 @@ def application(
         Route("/api/submissions", desk.take, methods=["POST"]),
         Route("/api/submissions/{number}", desk.verdict),
         Route("/api/health", desk.health),
+        *ProblemDesk(authentication, setting).routes(),
         *judge.routes(),
         Route("/metrics", ServerMetrics(engine).answer),
         Route("/{path:path}", desk.page),

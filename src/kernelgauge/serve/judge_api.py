@@ -60,7 +60,7 @@ class JudgeDesk:
 
     Args:
         source_bytes: of one candidate's text.
-        kernel_policy: which all of this server is judged under; empty: not said.
+        kernel_policy: which all of this server is judged under.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class JudgeDesk:
         authentication: Authentication,
         allowance: BatchAllowance,
         source_bytes: int,
-        kernel_policy: str = "",
+        kernel_policy: str,
     ):
         self._batches, self._answers = Batches(engine, allowance), BatchAnswers(engine)
         self._authentication, self._allowance = authentication, allowance
@@ -170,7 +170,7 @@ class JudgeDesk:
         if isinstance(body.reward, str) and body.reward.endswith(".toml"):
             raise UsageError("a server reads no files of yours: send the reward as data")
         reward = load_reward(body.reward)
-        if reward.kernel_policy and self._kernel_policy and reward.kernel_policy != self._kernel_policy:
+        if reward.kernel_policy and reward.kernel_policy != self._kernel_policy:
             raise UsageError(
                 f"the reward {reward.name} needs the kernel policy {reward.kernel_policy}, and "
                 f"this server judges under {self._kernel_policy}: choose another reward, or have its keeper start it "

@@ -21,10 +21,10 @@ from kernelgauge.config import NARROW, Protocol
 from kernelgauge.errors import ReferenceTooLarge
 from kernelgauge.evaluation.correctness.trials import Facts, acceptance, prepare, trials
 from kernelgauge.evaluation.sides.reference import Reference
+from kernelgauge.problems.verified import PRECISIONS
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
 from kernelgauge.schema import ROUNDING, Environment, Problem, digest
 
-PRECISIONS = ("tf32", "bfloat16")
 _WITHOUT = "without "
 
 # Relative to the output: what float64 itself leaves, behind a normalisation that divides by something small too.
