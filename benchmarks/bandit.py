@@ -88,8 +88,8 @@ def trained(rewards: torch.Tensor, steps: int, group: int, rate: float, seed: in
 def _told(policy: Policy, rewards: torch.Tensor) -> dict[str, float]:
     shares = policy.shares()
     parts = shares.split(list(KINDS.values()), dim=1)
-    found = {kind: float(part.sum(1).mean()) for kind, part in zip(KINDS, parts, strict=True)}
-    return {"reward": float((shares * torch.nan_to_num(rewards)).sum(1).mean()), **found}
+    found = {kind: round(float(part.sum(1).mean()), 5) for kind, part in zip(KINDS, parts, strict=True)}
+    return {"reward": round(float((shares * torch.nan_to_num(rewards)).sum(1).mean()), 5), **found}
 
 
 def judged(options: argparse.Namespace, table: dict[str, list[Arm]]) -> tuple[list[dict[str, Any]], float]:

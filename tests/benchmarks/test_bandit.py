@@ -56,7 +56,7 @@ def test_the_picture_has_a_line_for_each_seed_and_kind() -> None:
 
 
 @pytest.mark.processes
-@pytest.mark.proof("benchmarks/bandit_arms.py", "checks", "evaluation", "examples", "training")
+@pytest.mark.nightly
 def test_every_answer_is_what_it_was_made_to_be() -> None:
     """All but its speed: at small sizes and on a busy machine nothing is known of that."""
     from bandit_arms import arms
