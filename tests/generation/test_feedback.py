@@ -210,6 +210,18 @@ def test_a_conversation_follows_the_steps_that_led_to_it() -> None:
     assert told_at(history) == [("user", "PROMPT\n")]
 
 
+def test_a_conversation_shows_what_was_given_and_does_not_put_it_in_the_contestants_mouth() -> None:
+    right = Attempt(answer="A", source="GIVEN", evaluation=make_evaluation("1/1", 2.0))
+    start = right.model_copy(update={"given": "inductor"})
+    ((role, text),) = told_at([start], after=0)
+    assert role == "user" and "GIVEN" in text and "keep it right, and make it faster" in text
+    answer = right.model_copy(update={"step": Step(after=0)})
+    first, second, third = told_at([start, answer], after=1)
+    assert first == ("user", text) and second == ("assistant", "A") and third[0] == "user"
+    ((_, ideas),) = told_at([start], asks="ideas", count=3, after=0, fresh=True)
+    assert ideas.index("GIVEN") < ideas.index("Do not write the file yet")
+
+
 def test_a_new_conversation_shows_parent_and_inspirations() -> None:
     history = [
         Attempt(answer="A0", source="PARENT", evaluation=make_evaluation("1/1", None, "wrong_value")),

@@ -83,7 +83,8 @@ def test_parameters_and_defaults_are_those_of_the_published_task() -> None:
             "out": None,
             "jobs": None,
         },
-        **{"gpu_memory_gb": None, "strategy": "sample", "budget": None, "budget_tokens": None, "budget_usd": None},
+        **{"gpu_memory_gb": None, "strategy": "sample", "start": None},
+        **{"budget": None, "budget_tokens": None, "budget_usd": None},
     }
 
 

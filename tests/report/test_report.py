@@ -241,6 +241,52 @@ def test_cost_for_each_problem_solved(tmp_path: Path) -> None:
     assert "for each problem faster (1): 480 tokens, $2" in (tmp_path / "report.html").read_text()
 
 
+def test_what_a_search_added_to_its_start(tmp_path: Path) -> None:
+    """Worked by hand: both intervals are a factor about their speedup, so that of the gain is their hypotenuse."""
+    generation = Generation(
+        backend="cpp", option="zero_shot", max_regenerations=0, prompt_digest="", start="inductor"
+    )
+    problems = tuple(f"1/{number}" for number in range(1, 6))
+    with Run.create(tmp_path / "run", make_header(problems=problems, generation=generation)) as run:
+        for problem, speedup in zip(problems, (3.0, 2.0, 1.0, 4.0, 1.0), strict=True):
+            record, candidate = make_answer(problem, speedup=speedup)
+            run.append(timed(record, speedup, 1.2), candidate)
+        same = make_answer("1/2")[0].candidate_digest
+        starts = {"1/1": timed(make_evaluation("1/1"), 2.0, 1.1), "1/4": make_evaluation("1/4", None, "wrong_value")}
+        starts |= {"1/2": timed(make_evaluation("1/2", candidate_digest=same), 2.5, 1.1)}
+        starts |= {"1/3": timed(make_evaluation("1/3"), 1.5, 1.1)}
+        for problem, verdict in starts.items():
+            attempt = Attempt(given="torch", answer="a", source="x", evaluation=verdict)
+            kept = {"problem": problem, "problem_digest": "fedcba9876543210", "sample": 0, "number": 0}
+            run.append_attempt(AttemptRecord(**kept, attempt=attempt))
+            asked = AttemptRecord(**{**kept, "number": 1}, attempt=Attempt(answer="a", evaluation=verdict))
+            run.append_attempt(asked)
+    found = score_run(Run.read(tmp_path / "run")).added
+    assert found is not None
+    assert (found.answers, found.begun_with_nothing, found.kept, found.mended) == (5, 1, 1, 1)
+    assert (found.faster, found.slower) == (1, 1)
+    first, second, third, fourth = found.gains
+    assert first.gain == pytest.approx(1.5) and first.gain_interval == pytest.approx((1.2211, 1.8427), abs=1e-3)
+    assert (second.kept, second.gain, second.gain_interval) == (True, 1.0, (1.0, 1.0))
+    assert third.gain == pytest.approx(1 / 1.5) and (fourth.gain, fourth.start_outcome) == (None, "wrong_value")
+    assert found.gain == pytest.approx(1.0), "the third root of 1.5, 1 and 1 over 1.5"
+    out = io.StringIO()
+    show(score_run(Run.read(tmp_path / "run")), Console(file=out, width=300))
+    line = "begun with inductor: of 5 answers 1 kept as it was, 1 faster, 1 slower, 1 right where it was not"
+    assert line in out.getvalue()
+    write_html(Run.read(tmp_path / "run"), tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "1.22 to 1.84" in page and "the same" in page and "wrong value" in page
+
+
+def timed(record: Evaluation, speedup: float, factor: float) -> Evaluation:
+    """It with this speedup, whose interval reaches from it divided to it multiplied by the factor."""
+    timing = make_timing(speedup).model_copy(
+        update={"speedup": speedup, "interval": (speedup / factor, speedup * factor)}
+    )
+    return record.model_copy(update={"timing": timing})
+
+
 def test_curves_agree_with_fast_p() -> None:
     evaluations = [evaluation for evaluation, _ in make_run(60, samples=2)]
     found = score(evaluations).overall

@@ -18,7 +18,7 @@ from kernelgauge.search.fitness import best, fitness
 from kernelgauge.search.refine import Refine
 from kernelgauge.search.registry import described, strategy_named, strategy_names
 from kernelgauge.search.sample import Sample
-from kernelgauge.search.strategy import Strategy
+from kernelgauge.search.strategy import Strategy, is_retry
 from kernelgauge.search.tree import Tree, branches
 
 STRATEGIES = [
@@ -42,6 +42,11 @@ def right(speedup: float, source: str = "x") -> Attempt:
 
 def wrong(outcome: str = "wrong_value", source: str = "x") -> Attempt:
     return Attempt(answer="a", source=source, evaluation=make_evaluation("1/1", None, outcome, **SAME))
+
+
+def given(speedup: float = 1.5, source: str = "given") -> Attempt:
+    """What a search begins with."""
+    return right(speedup, source).model_copy(update={"given": "inductor"})
 
 
 REFUSED = Attempt(answer="a", refusal="it holds no code")
@@ -122,6 +127,19 @@ def test_who_never_answers_properly_is_left_in_peace(strategy: Strategy) -> None
     assert len(played(few, never)) <= 3 * 14
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES[1:], ids=IDS[1:])
+@pytest.mark.parametrize("seed", range(20))
+def test_every_search_goes_on_from_what_it_was_given(strategy: Strategy, seed: int) -> None:
+    """It asks as often as without, and never ends with less."""
+    history = played(strategy, of_luck(seed), [given()])
+    first = history[1]
+    assert first.step.after == 0 and not any(each.given for each in history[1:])
+    assert fitness(history[strategy.choose(history)]) >= fitness(history[0])
+    if isinstance(strategy, Refine | Evolve):
+        asked = sum(not is_retry(history, each) for each in history[1:])
+        assert asked == (strategy.turns if isinstance(strategy, Refine) else strategy.attempts)
+
+
 # ---------------------------------------------------------------- one by one
 
 
@@ -146,6 +164,31 @@ def test_refine_goes_on_from_the_newest_answer() -> None:
     assert strategy.plan(history) == [Step(after=2, feedback="G+E+P")]
     history.append(under(right(1.5), after=2))
     assert strategy.plan(history) == [] and strategy.choose(history) == 2
+
+
+def test_what_was_given_is_the_parent_of_the_first_answers() -> None:
+    assert Refine(turns=2).plan([given()]) == [Step(after=0)]
+    history = [given(), under(wrong(), after=0), under(right(2.0), after=1)]
+    assert Refine(turns=2).plan(history) == [] and Refine(turns=2).choose(history) == 2
+    steps = Evolve(islands=3).plan([given()])
+    assert [(step.after, step.island) for step in steps] == [(0, 0), (0, 1), (0, 2)]
+    assert elites([given(), under(right(2.0, "__global__"), island=1)], 1) == [1, 0]
+
+
+def test_tree_has_ideas_about_what_was_given() -> None:
+    strategy = Tree(ideas=2, beam=1, rounds=2)
+    about = {"after": 0, "fresh": True}
+    assert strategy.plan([given()]) == [Step(asks="ideas", count=2, **about)]
+    ideas = Attempt(step=Step(asks="ideas", count=2, **about), answer="", ideas=("a", "b"))
+    history = [given(), ideas]
+    assert strategy.plan(history) == [Step(idea=(1, 0), **about), Step(idea=(1, 1), **about)]
+    history += [under(wrong(), idea=(1, 0), **about), under(right(2.0), idea=(1, 1), **about)]
+    assert branches(history) == [[0], [2], [3]]
+    assert strategy.plan(history) == [Step(after=3)], "the best branch goes on"
+    history += [under(right(1.0), after=3)]
+    assert strategy.plan(history) == [Step(after=4)]
+    assert strategy.plan([*history, under(wrong(), after=4)]) == []
+    assert strategy.plan([given(), under(Attempt(answer=""), asks="ideas", **about)]) == [Step(**about)] * 2
 
 
 def test_evolve_keeps_the_best_of_every_kind_on_each_island() -> None:

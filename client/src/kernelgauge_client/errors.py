@@ -3,7 +3,7 @@
 JudgeError
 ├── Refused      the server has understood the request, and says why it does not take it
 ├── NoServer     no server has ever answered at this address
-└── NoVerdict    an adapter's alone, where its framework knows no other way to leave a trajectory out
+└── NoVerdict    an adapter's alone, where its framework knows no other way to leave it out
 """
 
 
@@ -28,4 +28,4 @@ class NoServer(JudgeError):
 
 
 class NoVerdict(JudgeError):
-    """A trajectory without a verdict, in a framework that would take any number for a reward."""
+    """A trajectory or a candidate without a verdict, where a framework would take any number for a reward."""

@@ -69,6 +69,14 @@ StrategyName = Annotated[
         rich_help_panel=ASKING,
     ),
 ]
+StartName = Annotated[
+    str | None,
+    typer.Option(
+        "--start",
+        help="What a search begins with: inductor, folder:DIR, run:DIR (its best).",
+        rich_help_panel=ASKING,
+    ),
+]
 BudgetOfSample = Annotated[
     str | None,
     typer.Option(
@@ -141,6 +149,7 @@ def ask(
     build_dir: BuildFolder = None,
     samples: Samples = 1,
     strategy: StrategyName = "sample",
+    start: StartName = None,
     option: Shots = ShotsOption.one_shot,
     hardware: Hardware = False,
     gpu: GpuName = None,
@@ -182,6 +191,7 @@ def ask(
         "jobs": jobs,
         "build_dir": str(build_dir) if build_dir else None,
         "strategy": strategy,
+        "start": start,
         "option": option.value,
         "include_hardware": hardware or gpu is not None,
         "gpu_name": gpu,

@@ -1,4 +1,4 @@
-"""The candidates of a finished run as a contestant, so that they can be judged again."""
+"""The candidates of a run as a contestant, so that they can be judged again, or a search goes on from the best."""
 
 from __future__ import annotations
 
@@ -50,3 +50,20 @@ class Stored:
             origin=str(self._run.path),
             elsewhere=record.elsewhere,
         )
+
+
+class BestOf:
+    """Answers each problem with the fastest right candidate that the run has stored for it."""
+
+    def __init__(self, run: Run):
+        self._stored, self.name = Stored(run), run.header.contestant
+        right = sorted((record for record in run.latest() if record.passed), key=lambda each: each.speedup or 0.0)
+        self._best = {record.problem: record.sample for record in right}
+
+    def samples(self, problem: str) -> Sequence[int]:
+        """The sample that is the best; none where no candidate was right."""
+        return [self._best[problem]] if problem in self._best else []
+
+    def complete(self, problem: Problem, sample: int, device: str) -> Candidate | NoCandidate:
+        """That candidate, unchanged."""
+        return self._stored.complete(problem, sample, device)

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kernelgauge.report.figures import cost, scores
+from kernelgauge.report.figures import added, cost, scores
 from kernelgauge.report.figures.estimators import from_to
 from kernelgauge.report.figures.rebased import STRONGEST
 from kernelgauge.report.figures.refusals import by_class
@@ -160,6 +160,8 @@ def _remarks(found: Scores) -> list[Text]:
     remarks = [Text(f"! {warning}", style="yellow") for warning in found.warnings]
     if found.spending:
         remarks.append(Text(in_words(found.spending)))
+    if found.added:
+        remarks.append(Text(added.in_words(found.added)))
     if found.evaluation_cost:
         remarks.append(Text(cost.in_words(found.evaluation_cost), style="dim"))
     if found.left_out:

@@ -108,9 +108,11 @@ class Budget(Record):
 
 
 class Attempt(Record):
-    """One call to a contestant, and what became of it."""
+    """One call to a contestant, and what became of it; or a candidate that a search was given to begin with."""
 
     step: Step = Step()
+    given: str = ""
+    """Whose candidate it is, if it was there before anybody was asked; empty for an answer."""
     answer: str
     """What the contestant said, reasoning left out."""
     source: str | None = None
@@ -130,6 +132,12 @@ class Attempt(Record):
     last: bool = False
     """Whether the contestant has no other answer, whatever it is told."""
     spent: Spent = Spent()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Attempt:
+        if self.given and (self.step != Step() or self.spent.calls or self.source is None):
+            raise ValueError("what was given is a candidate, and nobody was asked for it")
+        return self
 
     @property
     def passed(self) -> bool:

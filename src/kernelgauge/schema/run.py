@@ -62,6 +62,8 @@ class Generation(Record):
     """Of what a contestant is told about a problem, the problem itself left out."""
     strategy: str = ""
     """What was asked after an answer, with all parameters; empty in runs from before there was a choice."""
+    start: str = ""
+    """Whose candidates the search began with, such as `inductor` or `run:/runs/first`; empty: with nothing."""
     budget: Budget = Budget()
     """What each sample of a problem could cost."""
 

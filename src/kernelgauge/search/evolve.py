@@ -15,7 +15,7 @@ from pydantic import Field
 from kernelgauge.schema import Attempt, Feedback, Record, Step
 from kernelgauge.search.behaviour import Behaviour, behaviour
 from kernelgauge.search.fitness import best, fitness
-from kernelgauge.search.strategy import is_retry, retries
+from kernelgauge.search.strategy import retries, taken
 
 
 class Evolve(Record):
@@ -37,9 +37,9 @@ class Evolve(Record):
     def plan(self, history: Sequence[Attempt]) -> Sequence[Step]:
         if again := retries(history, self.regenerations):
             return again
-        taken = sum(not is_retry(history, attempt) for attempt in history)
-        count = min(self.islands, self.attempts - taken)
-        return [self._step(history, island, taken // self.islands) for island in range(count)]
+        done = taken(history)
+        count = min(self.islands, self.attempts - done)
+        return [self._step(history, island, done // self.islands) for island in range(count)]
 
     def choose(self, history: Sequence[Attempt]) -> int:
         return best(history)
@@ -66,10 +66,12 @@ class Evolve(Record):
 
 
 def elites(history: Sequence[Attempt], island: int) -> list[int]:
-    """The archive of an island: its best attempt of every kind, the best first."""
+    """The archive of an island: its best attempt of every kind, the best first. What was given lives on each."""
     archive: dict[Behaviour, int] = {}
     for number, attempt in enumerate(history):
-        if attempt.step.island != island or attempt.evaluation is None or attempt.source is None:
+        if attempt.evaluation is None or attempt.source is None:
+            continue
+        if attempt.step.island != island and not attempt.given:
             continue
         kind = behaviour(attempt.source)
         held = archive.get(kind)

@@ -8,11 +8,14 @@ from pydantic import Field
 
 from kernelgauge.schema import Attempt, Feedback, Record, Step
 from kernelgauge.search.fitness import best
-from kernelgauge.search.strategy import is_retry, retries
+from kernelgauge.search.strategy import retries, taken
 
 
 class Refine(Record):
-    """One conversation in which each answer is followed by feedback; the best answer in it is kept."""
+    """One conversation in which each answer is followed by feedback; the best answer in it is kept.
+
+    It begins with what was given, if something was.
+    """
 
     turns: int = Field(default=10, ge=1)
     feedback: Feedback = "G+E"
@@ -27,8 +30,7 @@ class Refine(Record):
             return [Step()]
         if again := retries(history, self.regenerations):
             return again
-        taken = sum(not is_retry(history, attempt) for attempt in history)
-        if history[-1].refusal or taken >= self.turns:
+        if history[-1].refusal or taken(history) >= self.turns:
             return []
         return [Step(after=len(history) - 1, feedback=self.feedback)]
 

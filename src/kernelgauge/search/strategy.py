@@ -18,6 +18,8 @@ class Strategy(Protocol):
     Attempts stand in the history in the order of the steps that they come from. A plan is made again only when all
     steps of the last one have been taken, so that several may be under way at once and a history that was cut off by
     a crash goes on to the same end.
+
+    Before them all may stand a candidate that was given (`Attempt.given`): it is judged, and answers no step.
     """
 
     @property
@@ -47,6 +49,11 @@ def retries(history: Sequence[Attempt], most: int) -> list[Step]:
 def is_retry(history: Sequence[Attempt], attempt: Attempt) -> bool:
     """Whether it was asked for because another one was refused."""
     return attempt.step.after is not None and bool(history[attempt.step.after].refusal)
+
+
+def taken(history: Sequence[Attempt]) -> int:
+    """How many steps were taken, those aside that ask again for what was refused."""
+    return sum(not attempt.given and not is_retry(history, attempt) for attempt in history)
 
 
 def _refusals(history: Sequence[Attempt], number: int) -> int:

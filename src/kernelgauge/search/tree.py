@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from pydantic import Field
 
@@ -12,7 +13,10 @@ from kernelgauge.search.strategy import is_retry, retries
 
 
 class Tree(Record):
-    """Ideas, an implementation of each, then so many rounds in which the best branches are improved."""
+    """Ideas, an implementation of each, then so many rounds in which the best branches are improved.
+
+    Where a candidate was given, ideas are about that one, and so is each implementation. It is a branch of its own.
+    """
 
     ideas: int = Field(default=4, ge=1)
     beam: int = Field(default=2, ge=1)
@@ -26,19 +30,26 @@ class Tree(Record):
         return True
 
     def plan(self, history: Sequence[Attempt]) -> Sequence[Step]:
-        if not history:
-            return [Step(asks="ideas", count=self.ideas)]
-        if len(history) == 1:
-            thoughts = history[0].ideas[: self.ideas]
+        given = sum(bool(attempt.given) for attempt in history)
+        about: dict[str, Any] = {"after": 0, "fresh": True, "feedback": self.feedback} if given else {}
+        if len(history) == given:
+            return [Step(asks="ideas", count=self.ideas, **about)]
+        if len(history) == given + 1:
+            thoughts = history[given].ideas[: self.ideas]
             # Who gave no ideas is asked for candidates all the same.
-            return [Step(idea=(0, which)) for which in range(len(thoughts))] or [Step()] * self.ideas
+            carried_out = [Step(idea=(given, which), **about) for which in range(len(thoughts))]
+            return carried_out or [Step(**about)] * self.ideas
         if again := retries(history, self.regenerations):
             return again
         grown = branches(history)
         going_on = sorted(grown, key=lambda branch: fitness(history[best(history, branch)]), reverse=True)[
             : self.beam
         ]
-        improved = sum(attempt.step.after is not None and not is_retry(history, attempt) for attempt in history)
+        # Implementations of ideas about what was given begin a new conversation.
+        improved = sum(
+            attempt.step.after is not None and not attempt.step.fresh and not is_retry(history, attempt)
+            for attempt in history
+        )
         if improved >= self.rounds * len(going_on):
             return []
         return [Step(after=_tip(history, branch), feedback=self.feedback) for branch in going_on]
@@ -55,7 +66,7 @@ def branches(history: Sequence[Attempt]) -> list[list[int]]:
         if attempt.step.asks == "ideas":
             continue
         before = attempt.step.after
-        root[number] = number if before is None else root[before]
+        root[number] = number if before is None or history[before].given else root[before]
         grown.setdefault(root[number], []).append(number)
     return [numbers for numbers in grown.values() if any(history[number].source is not None for number in numbers)]
 

@@ -24,9 +24,10 @@ def conversation(first: str, history: Sequence[Attempt], step: Step, templates: 
 
     Args:
         first: the prompt of the problem.
-        history: attempts so far; what they went on from is part of the conversation.
+        history: attempts so far; what they went on from is part of the conversation. What was given is shown: the
+            contestant has not said it.
     """
-    if step.after is None or step.fresh:
+    if step.after is None or step.fresh or history[step.after].given:
         return [Said("user", _opening(first, history, step, templates))]
     before = history[step.after]
     led_here = conversation(first, history, before.step, templates)
@@ -35,13 +36,13 @@ def conversation(first: str, history: Sequence[Attempt], step: Step, templates: 
 
 def _opening(first: str, history: Sequence[Attempt], step: Step, templates: Templates) -> str:
     parts = [first.strip()]
+    if step.after is not None:
+        parts.append(_shown(history, step, templates).strip())
     if step.asks == "ideas":
         parts.append(templates.filled("ideas.md.j2", count=step.count).strip())
     if step.idea is not None:
         number, which = step.idea
         parts.append(templates.filled("idea.md.j2", idea=history[number].ideas[which]).strip())
-    if step.after is not None:
-        parts.append(_shown(history, step, templates).strip())
     return "\n\n".join(parts) + "\n"
 
 

@@ -24,6 +24,7 @@ from kernelgauge.generation.ideas import ideas_in
 from kernelgauge.generation.prompts.conversation import conversation
 from kernelgauge.generation.prompts.prompt import Templates
 from kernelgauge.generation.screening import refusal
+from kernelgauge.models.asking.start import Start
 from kernelgauge.models.budget.cost import limit_reached, paid_answer, spent_on
 from kernelgauge.models.budget.ledger import OutOfBudget
 from kernelgauge.models.judging.judge import TaskJudge, judge_of
@@ -73,40 +74,52 @@ def search(
     max_regenerations: int = 10,
     templates: str | None = None,
     budget: dict[str, Any] | None = None,
+    start: str | None = None,
+    suite: str | None = None,
 ) -> Solver:
     """Ask for candidates as a strategy says; arguments as in `task.kernelbench`."""
     screen = Screen(backend, Templates(Path(templates) if templates else None), check_kernel)
     chosen = strategy_named(strategy, regenerations=max_regenerations if check_kernel else 0)
-    return driven(chosen, screen, Budget.model_validate(budget or {}))
+    return driven(chosen, screen, Budget.model_validate(budget or {}), Start(start, suite) if start else None)
 
 
-def driven(strategy: Strategy, screen: Screen, budget: Budget = Budget()) -> Solver:  # noqa: B008  # it is immutable
-    """What carries out a strategy's steps until it has none, or the budget is spent."""
+def driven(
+    strategy: Strategy,
+    screen: Screen,
+    budget: Budget = Budget(),  # noqa: B008  # it is immutable
+    start: Start | None = None,
+) -> Solver:
+    """What carries out a strategy's steps until it has none, or the budget is spent.
+
+    Args:
+        start: where the candidates come from that stand in the history before anybody is asked.
+    """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         state.store.set(UNANSWERED, True)
         judge = judge_of(setting_in(state))
         await anyio.to_thread.run_sync(judge.open, str(state.model))
         sample = Conduct(judge, same_problem(judge, state), state, screen)
-        plan = sample.go_on(strategy, budget)
-        if known := judge.answered(sample.problem.key, sample.number):
-            if not plan or judge.ledger.exhausted or not sample.history:
-                return restored(state, *known, judge.kept(sample.problem, sample.number))
-        elif await anyio.to_thread.run_sync(judge.misfit, sample.problem, False):
+        known = judge.answered(sample.problem.key, sample.number)
+        if known is None and await anyio.to_thread.run_sync(judge.misfit, sample.problem, False) is not None:
             state.store.set(UNANSWERED, False)
             return state  # nobody is asked: an answer costs money
+        await sample.begin(None if known else start)
+        plan = sample.go_on(strategy, budget)
+        if known and (not plan or judge.ledger.exhausted or not sample.history):
+            return restored(state, *known, judge.kept(sample.problem, sample.number))
         try:
             while plan:
                 await sample.take(plan, strategy.judges)
                 plan = sample.go_on(strategy, budget)
         except OutOfBudget:
-            state.store.set(NOT_ASKED, not sample.history)
+            state.store.set(NOT_ASKED, not sample.asked)
         except BaseException:  # boundary: a limit of Inspect's, which also cancels, has the state scored as it is
-            if sample.history:
+            if sample.asked:
                 sample.end(strategy, cut_short=True)
             raise
         state.store.set(UNANSWERED, False)
-        return sample.end(strategy) if sample.history else state
+        return sample.end(strategy) if sample.history and not state.store.get(NOT_ASKED) else state
 
     return solve
 
@@ -127,6 +140,44 @@ class Conduct:
         self._made: dict[int, Attempt] = {}
         self._kept = self.judge.kept(self.problem, self.number)
 
+    @property
+    def asked(self) -> bool:
+        """Whether anybody has answered yet."""
+        return any(not attempt.given for attempt in self.history)
+
+    async def begin(self, start: Start | None) -> None:
+        """Put the candidate that was given, judged, before all others; where there is none, begin from nothing.
+
+        Args:
+            start: where it comes from; None: only one that is known from before.
+        """
+        found = await self._start(start)
+        if found is None:
+            return
+        async with span("start", type="attempt"):
+            if isinstance(found, Attempt) and found.evaluation is None:
+                found = await self._judged_start(found)
+            if isinstance(found, Attempt):
+                self.history.append(found)
+            else:
+                transcript().info(f"the search begins from nothing: {found}", source="kernelgauge")
+
+    async def _start(self, start: Start | None) -> Attempt | str | None:
+        """The given attempt, or why there is none; None where the search begins, or began before, from nothing."""
+        if known := self._kept.get(0):
+            return known if known.given else None
+        return await start.attempt(self.problem, self.judge.setting.device) if start is not None else None
+
+    async def _judged_start(self, attempt: Attempt) -> Attempt | str:
+        """It with its verdict; or why it can have none here."""
+        found, who = Extracted(attempt.source), str(self.state.model)
+        verdict = await verdict_of(self.judge, self.problem, found, who, self.number, final=False)
+        transcript().info(explained(verdict), source="kernelgauge")
+        if not isinstance(verdict, Evaluation):
+            return verdict.reason
+        cost = Spent(evaluations=1, seconds=sum(verdict.seconds.values()))
+        return await self._changed(0, attempt, cost, evaluation=verdict)
+
     def go_on(self, strategy: Strategy, budget: Budget) -> list[Step]:
         """The next steps that are to be paid for: what is known of them from before is in the history already."""
         while plan := self._plan(strategy, budget):
@@ -145,7 +196,7 @@ class Conduct:
     def _known(self, number: int, step: Step) -> Attempt | None:
         """The attempt of that number if it was made before, and was asked the same."""
         known = self._kept.get(number)
-        return known if known is not None and known.step == step else None
+        return known if known is not None and known.step == step and not known.given else None
 
     async def take(self, steps: Sequence[Step], judged: bool) -> None:
         """Take some steps at once; the attempts join the history in the order of the steps."""
@@ -237,7 +288,7 @@ class Conduct:
             ChatMessageUser(content=text) if role == "user" else ChatMessageAssistant(content=text)
             for role, text in said
         ]
-        earlier = sum(attempt.step.asks == "candidate" for attempt in self.history)
+        earlier = sum(attempt.step.asks == "candidate" and not attempt.given for attempt in self.history)
         turn = earlier + number - len(self.history)
         asked = {"sample": self.number, "turn": turn, "asks": step.asks}
         messages[0].metadata = {**(self._first.metadata or {}), **asked}

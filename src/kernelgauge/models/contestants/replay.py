@@ -91,7 +91,8 @@ def _of_run(path: Path) -> Answers:
     found = {(e.problem, e.sample): Given([_fenced(run.source(e.candidate_digest))]) for e in run.latest()}
     asked: dict[tuple[str, int], list[Attempt]] = {}
     for record in sorted(run.attempts(), key=lambda record: record.number):
-        asked.setdefault((record.problem, record.sample), []).append(record.attempt)
+        if not record.attempt.given:
+            asked.setdefault((record.problem, record.sample), []).append(record.attempt)
     for sample, attempts in asked.items():
         of_agent = any(attempt.output for attempt in attempts)
         end = found.get(sample, Given()).answers if of_agent else []
@@ -138,7 +139,8 @@ def _of_log(path: Path) -> Answers:
         raise UsageError(f"{path} is no log of Inspect and no .jsonl file: {error}") from error
     found: Answers = {}
     for sample in log.samples or []:
-        given, attempts = Given(), sample.store.get("attempts", [])
+        given = Given()
+        attempts = [attempt for attempt in sample.store.get("attempts", []) if not attempt.get("given")]
         of_agent = any(attempt.get("output") for attempt in attempts)
         for attempt in attempts:
             if not of_agent or attempt["outcome"] or attempt["refusal"]:

@@ -21,6 +21,7 @@ from kernelgauge.generation.prompts.prompt import Asked, Prompts, backend_for
 from kernelgauge.judging import device_of, sizes_of
 from kernelgauge.models.asking.agent import REACT, budget_of_agent, working_agent
 from kernelgauge.models.asking.solver import search
+from kernelgauge.models.asking.start import Start
 from kernelgauge.models.asking.workbench import at_hand
 from kernelgauge.models.judging.judge import judge_of
 from kernelgauge.models.judging.scorer import kernel
@@ -75,6 +76,7 @@ def kernelbench(
     jobs: int | None = None,
     gpu_memory_gb: float | None = None,
     strategy: str | Sequence[str] = "sample",
+    start: str | None = None,
     budget: str | Sequence[str] | dict[str, Any] | None = None,
     budget_tokens: int | None = None,
     budget_usd: float | None = None,
@@ -114,6 +116,7 @@ def kernelbench(
         gpu_memory_gb: judge as if the GPU had only so much memory.
         strategy: what is asked after an answer: `sample`, `refine`, `evolve`, `tree`, with parameters such as
             `refine,turns=5,feedback=G+E+P`; or `react`, an agent with tools.
+        start: whose candidates `refine`, `evolve` or `tree` begin with: `inductor`, `folder:DIR`, `run:DIR`.
         budget: what a sample of a problem may cost, such as `calls=20,tokens=200000,evaluations=20,seconds=600`.
         budget_tokens: what all calls together may read and write; beyond that, nobody is asked.
         budget_usd: what they may cost in dollars.
@@ -145,6 +148,7 @@ def benchmark(
     problems: str | Sequence[str] | None,
     templates: str | None,
     strategy: str | Sequence[str],
+    start: str | None,
     budget: str | Sequence[str] | dict[str, Any] | None,
     **judging: Any,
 ) -> Task:
@@ -179,7 +183,7 @@ def benchmark(
     each = budget_of_agent(budget_of(budget)) if as_agent else budget_of(budget)
     named_strategy = REACT if as_agent else described(strategy_named(strategy, regenerations=again))
     generation = _generation(asked, temperature, again).model_copy(
-        update={"strategy": named_strategy, "budget": each}
+        update={"strategy": named_strategy, "budget": each, "start": _start_name(start, named_strategy, suite)}
     )
     limits = each.model_dump(exclude_none=True)
     header = _header(setting, protocol, chosen, generation)
@@ -189,7 +193,7 @@ def benchmark(
         setup=at_hand(templates, limits, header.model_dump(mode="json")),
         solver=working_agent(templates)
         if as_agent
-        else search(asked.backend, strategy, check_kernel, max_regenerations, templates, limits),
+        else search(asked.backend, strategy, check_kernel, max_regenerations, templates, limits, start, suite),
         scorer=kernel(),
         config=GenerateConfig(temperature=temperature),
         # One candidate that could not be judged must not end an evaluation of hours.
@@ -199,6 +203,15 @@ def benchmark(
         ),
         version=__version__,
     )
+
+
+def _start_name(start: str | None, strategy: str, suite: str | None) -> str:
+    """The same in every folder; empty where there is none. Raises UsageError: the strategy goes on from none."""
+    if not start:
+        return ""
+    if (name := strategy.partition(",")[0]) in (REACT, "sample"):
+        raise UsageError(f"the strategy {name} goes on from no candidate: with a start, use refine, evolve or tree")
+    return Start(start, suite).name
 
 
 def _check_numbers(limit: int | None, p: float, temperature: float, regenerations: int) -> None:

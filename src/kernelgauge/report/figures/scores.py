@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from kernelgauge.problems.suites import BUILT_IN
+from kernelgauge.report.figures.added import Added, added
 from kernelgauge.report.figures.answers import Answers, Success, by_interval, by_point, counting, gather, natural
 from kernelgauge.report.figures.cost import EvaluationCost, evaluation_cost
 from kernelgauge.report.figures.estimators import geometric_mean, pass_at_k, wilson
@@ -18,6 +19,7 @@ from kernelgauge.report.figures.suite import KnownWeak, tags_of, weakness_of
 from kernelgauge.report.table import Records
 from kernelgauge.schema import (
     STANDINGS,
+    AttemptRecord,
     Environment,
     Evaluation,
     Judgement,
@@ -112,6 +114,8 @@ class Scores(Record):
     no_candidates: tuple[NoCandidate, ...]
     spending: Spending | None
     """What the contestant was paid; None where it was no language model."""
+    added: Added | None
+    """What searches added to the candidates that they were given; None where they were given none."""
     evaluation_cost: EvaluationCost | None
     """What the evaluation itself cost; None where no record says so."""
     warnings: tuple[str, ...]
@@ -130,6 +134,7 @@ def score(
     too_large: Iterable[TooLarge] = (),
     spent: Spent | None = None,
     tried: Sequence[Judgement] = (),
+    given: Sequence[AttemptRecord] = (),
 ) -> Scores:
     """The scores of the evaluations that stand: the last one of each (problem, sample).
 
@@ -137,6 +142,7 @@ def score(
         baseline: what `against` is measured by, a mode of PyTorch or `strongest`.
         spent: what the contestant's answers cost.
         tried: what judging its attempts took; that of answers is known.
+        given: the candidates that its searches began with.
     """
     evaluations = list(evaluations)
     gathered = gather(evaluations, skips)
@@ -159,6 +165,7 @@ def score(
         problems=tuple(evaluation.summary() for evaluation in standing),
         no_candidates=tuple(skip for answers in gathered for skip in answers.skips),
         spending=spending(spent, counted) if spent else None,
+        added=added(_start_of(header), given, standing),
         evaluation_cost=evaluation_cost(evaluations, tried),
         warnings=(*warnings, *_differences(standing)),
         header=header,
@@ -169,6 +176,7 @@ def score(
 def score_run(run: Records, baseline: str = STRONGEST) -> Scores:
     """The scores of a run folder as it is now. Raises StoreError if it cannot be read."""
     warnings = (run.torn,) if run.torn else ()
+    given = [record for record in run.attempts() if record.attempt.given] if _start_of(run.header) else []
     return score(
         run.evaluations(),
         run.skips(),
@@ -178,7 +186,12 @@ def score_run(run: Records, baseline: str = STRONGEST) -> Scores:
         run.too_large(),
         run.spent(),
         run.judgements(),
+        given,
     )
+
+
+def _start_of(header: RunHeader | None) -> str:
+    return header.generation.start if header is not None and header.generation is not None else ""
 
 
 def fast_p(evaluations: Iterable[Evaluation], p: float, total: int, rule: Success = by_interval) -> float | None:

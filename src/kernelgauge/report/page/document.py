@@ -13,6 +13,7 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from kernelgauge.report.figures import added
 from kernelgauge.report.figures.answers import gather
 from kernelgauge.report.figures.cost import duration, together
 from kernelgauge.report.figures.estimators import from_to
@@ -118,6 +119,7 @@ def render_html(
             labels=CONDITIONS,
             thresholds=list(THRESHOLDS),
             spending=in_words(scores.spending) if scores.spending else "",
+            added=added.in_words(scores.added) if scores.added else "",
             too_large=too_large_line(scores) if scores.too_large else "",
             headroom=_headroom(standing),
             style=Markup(_template_file("report.css")),

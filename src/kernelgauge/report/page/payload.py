@@ -217,6 +217,7 @@ def _tried(record: AttemptRecord, texts: dict[str, int], fit: Fit, limits: Limit
     said = "ideas" if attempt.step.asks == "ideas" else "refused" if attempt.refusal else "not_judged"
     found: dict[str, Any] = {
         "number": record.number,
+        "given": attempt.given,
         "after": attempt.step.after,
         "feedback": attempt.step.feedback if attempt.step.after is not None else "",
         "state": judged or said,

@@ -191,6 +191,9 @@ ATTEMPTS = (
     _column("problem", "text", "key of the problem"),
     _column("sample", "integer", "which answer of the contestant it belongs to, from 0"),
     _column("number", "integer", "its place among the attempts of that sample, from 0"),
+    _column(
+        "given", "text", "whose candidate it is, where nobody was asked for it", lambda r: r.attempt.given or None
+    ),
     _column("asks", "text", "what was asked for: candidate or ideas", "attempt.step.asks"),
     _column("after", "integer", "the attempt that it goes on from", "attempt.step.after"),
     _column("feedback", "text", "what was said of that one: G, G+E, G+E+P", "attempt.step.feedback"),

@@ -103,7 +103,7 @@ function historyPart(history, digest) {
     pick.value = step.number;
     const parent = steps.find((each) => each.number === step.after);
     const cost = `${step.tokens.toLocaleString("en")} tokens${step.usd === null ? "" : `, $${figure(step.usd)}`}`;
-    const said = [parent ? `Goes on from attempt ${parent.number}, with feedback ${step.feedback}` : "Asked afresh", cost, step.reason].filter(Boolean).join("; ");
+    const said = [step.given ? `Given by ${step.given}, and not asked for` : parent ? `Goes on from attempt ${parent.number}, with feedback ${step.feedback}` : "Asked afresh", step.given ? "" : cost, step.reason].filter(Boolean).join("; ");
     const text = step.source === null ? null : await textAt(step.source), before = parent && parent.source !== null ? await textAt(parent.source) : null;
     if (pick.value !== String(step.number)) return; // another was chosen while this one was unpacked
     panel.replaceChildren(make("p", {}, `${said}.`), text === null ? "" : before !== null && before !== text ? diffView(before, text).view : digest && step === chosen ? "" : sourceView(text));
