@@ -96,8 +96,8 @@ def serve(
 
 def _layers() -> tuple[str, ...]:
     from kernelgauge.config import load_settings
+    from kernelgauge.sandbox.walls import standing
     from kernelgauge.sandbox.zygote_client import Zygote
-    from kernelgauge.serve.isolation import standing
 
     zygote = Zygote(load_settings())
     try:
