@@ -51,7 +51,9 @@ def test_a_builder_gets_what_it_can_build() -> None:
     work.to_build(cuda)
     work.to_build(cpp)
     assert work.next_to_build(["cpp"]) is cpp and work.next_to_build(["cpp"]) is None
-    work.without_builders()
+    work.leave_unbuilt(but=["cuda"])
+    assert work.next_to_judge(None) is None
+    work.leave_unbuilt()
     assert work.next_to_judge(None) is cuda
     work.built(cpp, "binary")
     assert cpp.shipment == "binary" and work.next_to_judge(None) is cpp

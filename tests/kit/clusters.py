@@ -18,15 +18,19 @@ JUDGE = {"num_cpus": 0, "resources": {"judge": 1}}
 """A node whose CPU judges."""
 BUILDER = {"num_cpus": 1}
 """A node that only builds."""
+_HEAD = {"num_cpus": 0, "include_dashboard": False}
 
 
 @contextmanager
-def ray_cluster(*nodes: dict[str, Any]) -> Iterator[Cluster]:
-    """A cluster with these nodes; all of its processes end with it. Skips the test where Ray is not installed."""
+def ray_cluster(*nodes: dict[str, Any], head: dict[str, Any] | None = None) -> Iterator[Cluster]:
+    """A cluster of these nodes and a head, which may be given more; all of its processes end with it.
+
+    Skips the test where Ray is not installed.
+    """
     ray = pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    made = Cluster(initialize_head=True, head_node_args=_HEAD | (head or {}))
     try:
         for node in nodes:
             made.add_node(wait=False, **node)

@@ -43,8 +43,8 @@ class BuildActor:
         """Of this node."""
         return facts_here(self._settings, (), device)
 
-    def build(self, order: Order, device: str, environment: Environment) -> Shipment | KernelgaugeError | None:
-        """What the judge needs; None where it is to build itself; or what keeps the candidate from being judged."""
+    def build(self, order: Order, device: str, environment: Environment) -> Shipment | KernelgaugeError:
+        """What the judge needs; or what keeps the candidate from being judged."""
         candidate = order.candidate
         assert candidate is not None, "what has no text yet is not built ahead"
         job = Job(order.problem, candidate, order.protocol, device, environment)
@@ -56,11 +56,9 @@ class BuildActor:
                     built = self._process.call(
                         partial(built_alone, candidate=candidate, device=device), about, device
                     )
-                return Shipment(key, None, self._shipped(built))
+                return Shipment(key, None, shipped(built))
             progress: Progress = self._process.call(partial(Supervisor.prepare, job=job), about, device)
-            return Shipment(key, progress, self._shipped(progress.built))
-        except (NotPortable, ray.exceptions.RayError):  # of these, the store that is full
-            return None
+            return Shipment(key, progress, shipped(progress.built))
         except KernelgaugeError as error:
             return without_locals(error)
 
@@ -71,8 +69,15 @@ class BuildActor:
         """End what is under way, and the process that builds."""
         self._process.abandon()
 
-    def _shipped(self, built: Built | None) -> tuple[object, ...]:
-        return () if built is None or built.folder is None else (ray.put(packed(built.folder)),)
+
+def shipped(built: Built | None) -> tuple[object, ...]:
+    """A reference to the packed build; nothing where there is none, or where it is not to be had so."""
+    if built is None or built.folder is None:
+        return ()
+    try:
+        return (ray.put(packed(built.folder)),)
+    except (NotPortable, ray.exceptions.RayError):  # the store is full: the judge builds it again
+        return ()
 
 
 def built_alone(supervisor: Supervisor, candidate: Candidate, device: str) -> Built | None:

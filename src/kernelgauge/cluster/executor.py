@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from uuid import uuid4
 
@@ -13,7 +13,7 @@ import ray
 from ray.exceptions import ActorUnavailableError, RayActorError, RayError, RayTaskError
 
 from kernelgauge.backends.registry import backend_named
-from kernelgauge.cluster.fleet import Fleet, Member
+from kernelgauge.cluster.fleet import AT_ONCE, Fleet, Member
 from kernelgauge.cluster.judge import Verdict
 from kernelgauge.cluster.options import ClusterOptions
 from kernelgauge.cluster.progress import ClusterProgress
@@ -32,7 +32,7 @@ _AHEAD = 4
 _LEAST = 8
 # A judge that has not answered for so long is taken for lost: each step of an evaluation has a limit of minutes.
 _LONGEST_SECONDS = 3600.0
-_AT_ONCE = 2
+_LONGEST_WITHOUT_BUILDER_SECONDS = 60.0
 
 
 class RayExecutor:
@@ -102,7 +102,7 @@ class _Round:
         self._ended: deque[Done] = deque()
         self._progress = ClusterProgress(stage)
         self._nonce = uuid4().hex[:8]
-        fleet.last_judge = time.monotonic()
+        fleet.last_judge = self._builder_since = time.monotonic()
 
     def run(self, waiting: Iterator[Task], stopped_early: Callable[[], None]) -> Generator[Done, None, None]:
         pool = ThreadPoolExecutor(self._setting.jobs, thread_name_prefix="kernelgauge-ask")
@@ -184,32 +184,36 @@ class _Round:
         if first is None:
             return
         builders = self._fleet.ready("builder")
-        if not builders and not self._fleet.coming("builder"):
-            self._work.without_builders()
+        self._leave_to_judges(builders)
         judges = self._fleet.ready("judge")
         for builder in builders:
-            assert builder.facts is not None
-            same = [name for name, made in builder.facts.makers.items() if made == first.makers.get(name)]
-            while not builder.calls and (item := self._work.next_to_build(same)):
+            if not builder.calls and (item := self._work.next_to_build(self._languages(builder))):
                 self._give(builder, item, builder.actor.build.remote(item.order, self._device, first.environment))
-        if builders and not any(self._builds_for(builder) for builder in builders):
-            self._work.without_builders()
-        for depth in range(_AT_ONCE):  # everybody has one before anybody has two
+        for depth in range(AT_ONCE):  # everybody has one before anybody has two
             for judge in judges:
                 if len(judge.calls) == depth and (item := self._work.next_to_judge(judge.last)):
                     assert item.order is not None
                     token = f"{self._nonce}-{item.order.key}"
                     self._give(judge, item, judge.actor.judge.remote(token, item.order, item.shipment))
 
+    def _leave_to_judges(self, builders: Sequence[Member]) -> None:
+        """What no builder there is can build, or will be able to in a while, is built where it is judged."""
+        now = time.monotonic()
+        if builders:
+            self._builder_since = now
+        gone = not self._fleet.builds() or now - self._builder_since > _LONGEST_WITHOUT_BUILDER_SECONDS
+        if gone or (builders and not self._fleet.coming("builder")):
+            self._work.leave_unbuilt(but={name for each in builders for name in self._languages(each)})
+
+    def _languages(self, builder: Member) -> list[str]:
+        """Those whose builds there are what they would be where they are judged."""
+        first = self._fleet.first
+        assert builder.facts is not None and first is not None
+        return [name for name, made in builder.facts.makers.items() if made == first.makers.get(name)]
+
     @property
     def _device(self) -> str:
         return "cpu" if self._setting.device == "cpu" else "cuda:0"
-
-    def _builds_for(self, builder: Member) -> bool:
-        """Whether it builds anything that the judges can use."""
-        first = self._fleet.first
-        assert builder.facts is not None and first is not None
-        return any(made == first.makers.get(name) for name, made in builder.facts.makers.items())
 
     def _give(self, member: Member, item: Item, call: object) -> None:
         if not member.calls:

@@ -35,7 +35,7 @@ _BUILDERS_FOR_A_JUDGE = 16
 # A member that died on a node that lives is begun again after so long, twice as long after each further death.
 _PAUSE_SECONDS = 5.0
 _LONGEST_PAUSE_SECONDS = 300.0
-_AT_ONCE = 2
+AT_ONCE = 2
 """Candidates in a judge's hands: while one is judged, the next travels."""
 
 
@@ -90,12 +90,19 @@ class Fleet:
         self._rests: dict[tuple[str, str], float] = {}
         self._looked = -_LOOK_SECONDS
         self._requested = False
+        self._builders_begun = False
         self.last_judge = time.monotonic()
         """When there was a judge last, or when waiting began."""
 
     def ready(self, kind: str) -> list[Member]:
         """Those that can be given work."""
         return [each for each in self.members if each.kind == kind and each.facts and each.doubtful_since is None]
+
+    def builds(self) -> bool:
+        """Whether there are builders, or will be."""
+        if not self._builders_begun:
+            return self._options.builds != 0
+        return any(each.kind == "builder" for each in self.members)
 
     def coming(self, kind: str) -> int:
         """How many were begun and are not ready."""
@@ -188,7 +195,8 @@ class Fleet:
                 with suppress(RayError):
                     ray.kill(member.actor)
                 return
-            self.first = self.first or facts
+            if self.first is None:
+                self.first, self._looked = facts, -_LOOK_SECONDS  # builders are begun at once
         member.facts = facts
         self._deaths.pop((member.node, member.kind), None)
         self._tell(f"{member.host}: a {member.kind} is ready")
@@ -221,6 +229,7 @@ class Fleet:
         """Once it is known what they build for."""
         if self.first is None:
             return
+        self._builders_begun = True
         judges = sum(each.kind == "judge" for each in self.members)
         wanted = self._options.builds if self._options.builds is not None else _BUILDERS_FOR_A_JUDGE * judges
         left = wanted - sum(each.kind == "builder" for each in self.members)
@@ -251,7 +260,7 @@ class Fleet:
             wants = dict(self._wants(node["Resources"]))
             on = {"num_gpus": wants.pop("GPU", 0), "num_cpus": wants.pop("CPU", 0), "resources": wants}
             device = "cpu" if self._device == "cpu" else "cuda:0"
-            made = ray.remote(JudgeActor).options(**on, max_concurrency=_AT_ONCE + 2, scheduling_strategy=pinned)
+            made = ray.remote(JudgeActor).options(**on, max_concurrency=AT_ONCE + 2, scheduling_strategy=pinned)
             member.actor = made.remote(device, self._limits, self._threads, self._timed)
         else:
             assert self.first is not None

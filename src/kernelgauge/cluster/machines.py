@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 try:
@@ -12,6 +13,7 @@ except ImportError as error:
 from kernelgauge.cluster.executor import RayExecutor
 from kernelgauge.cluster.fleet import JUDGE, accelerators, judges_on
 from kernelgauge.cluster.options import options_from
+from kernelgauge.cluster.serving import ServingPool
 from kernelgauge.errors import DeviceMissing, MachineError, UsageError
 from kernelgauge.execution.machines import ExecutorSetting
 from kernelgauge.judging import device_of
@@ -46,6 +48,15 @@ class RayCluster:
     def executor(self, setting: ExecutorSetting) -> RayExecutor:
         self._connect()
         return RayExecutor(self.options, setting)
+
+    def serving(self, device: str, command: list[str], secrets: dict[str, str], count: int) -> ServingPool:
+        """So many judges of a server; see `ServingPool`."""
+        self._connect()
+        return ServingPool(self.options, device, command, secrets, count)
+
+    def alone(self) -> bool:
+        """Whether all nodes are this machine, as in a cluster to try things out on."""
+        return {node["NodeManagerHostname"] for node in self.nodes()} == {socket.gethostname()}
 
     def close(self) -> None:
         """Leave the cluster, unless this process was part of it before."""

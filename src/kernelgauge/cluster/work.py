@@ -7,7 +7,7 @@ answer that comes later, from one that was taken for lost, finds its candidate s
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -99,10 +99,13 @@ class WorkQueue:
         item.shipment = shipment
         self.to_judge(item)
 
-    def without_builders(self) -> None:
-        """Nobody builds ahead any more: whoever judges does."""
-        while self._to_build:
-            self.to_judge(self._to_build.popleft())
+    def leave_unbuilt(self, but: Collection[str] = ()) -> None:
+        """Nobody builds ahead any more, but for these languages: whoever judges does."""
+        left = list(self._to_build)
+        self._to_build.clear()
+        for item in left:
+            assert item.order is not None and item.order.candidate is not None
+            (self.to_build if item.order.candidate.backend in but else self.to_judge)(item)
 
     def lost(self, item: Item) -> MachineError | None:
         """Its machine is gone. It goes to the front of its line; or has an error, where it took too many with it."""
