@@ -31,7 +31,7 @@ _A_TRACE = 0.001
 _LOOK_SECONDS = 2.0
 _PING_SECONDS = 60.0
 _CLOSING_SECONDS = 5.0
-_BUILDERS_FOR_A_JUDGE = 16
+_BUILDERS_FOR_A_JUDGE = 8
 # A member that died on a node that lives is begun again after so long, twice as long after each further death.
 _PAUSE_SECONDS = 5.0
 _LONGEST_PAUSE_SECONDS = 300.0
@@ -124,12 +124,16 @@ class Fleet:
         if now - self._looked < _LOOK_SECONDS:
             return []
         self._looked = now
-        self.nodes = [node for node in ray.nodes() if node["Alive"]]
+        self.nodes = self.alive()
         alive = {node["NodeID"] for node in self.nodes}
         gone = [each for each in self.members if each.node not in alive or self._silent(each, now)]
         self._begin_judges(now)
         self._begin_builders(now)
         return gone
+
+    def alive(self) -> list[dict[str, Any]]:
+        """The nodes that Ray knows to live."""
+        return [node for node in ray.nodes() if node["Alive"]]
 
     def settle(self, reference: Any) -> Member | None:
         """A member said what it is, or that it is there. Returns it if it is lost."""

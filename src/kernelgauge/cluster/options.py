@@ -21,7 +21,7 @@ class ClusterOptions(Record):
     judges: int | None = Field(default=None, ge=1)
     """How many judge at the most; an autoscaler is asked for so many. None: one for each GPU that is there."""
     builds: int | None = Field(default=None, ge=0)
-    """How many build beside them; None: as many as CPUs and memory allow, up to 16 for each judge."""
+    """How many build beside them; None: as many as CPUs and memory allow, up to 8 for each judge."""
     build_gb: float = Field(default=4.0, gt=0)
     """Memory that each of them takes of its node."""
     wait: float = Field(default=300.0, gt=0)
