@@ -244,7 +244,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     os.environ.setdefault("KERNELGAUGE_CACHE", tempfile.mkdtemp())
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     rows = []
     for gpus in map(int, asked.gpus.split(",")):
         rows.append(measured(asked.folder.absolute(), gpus, asked.seconds, asked.faster))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -22,6 +23,7 @@ from kernelgauge.execution.machines import machines_named
 from kernelgauge.schema import Evaluation
 from kernelgauge.session.contest import Watch
 from kernelgauge.session.run import judge_run, planned
+from kernelgauge.store.baselines import FILE, read
 from kernelgauge.store.run import Run
 
 if TYPE_CHECKING:
@@ -140,6 +142,32 @@ def test_a_driver_that_is_killed_goes_on(quick: str, tmp_path: Path) -> None:
     assert again.returncode == 0, again.stderr
     assert counted(out) == dict.fromkeys(range(8), 1)
     assert "a judge is ready" in again.stderr
+
+
+@pytest.mark.proof("cluster", "cli/reeval.py", "cli/baseline.py", "cli/selftest.py")
+def test_every_verb_that_judges_takes_a_cluster(quick: str, tmp_path: Path) -> None:
+    answers = tmp_path / "answers"
+    answers.mkdir()
+    (answers / "1_19_relu.py").write_text(RIGHT)
+    small = ["--sizes", "small", "--protocol", quick]
+    with ray_cluster(JUDGE) as cluster:
+
+        def ran(*words: object) -> str:
+            command = [sys.executable, "-m", "kernelgauge", *map(str, words), "--executor", f"ray:{cluster.address}"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+            assert done.returncode == 0, done.stderr
+            assert "a judge is ready" in done.stderr or "selftest" in words
+            return done.stdout
+
+        run, again, modes = (tmp_path / name for name in ("run", "again", "modes"))
+        ran("run", "--contestant", f"folder:{answers}", "--out", run, *small)
+        ran("reeval", run, "--out", again, "--protocol", quick)
+        first, second = (Run.read(folder).evaluations() for folder in (run, again))
+        assert len(first) == len(second) == 1 and first[0].candidate_digest == second[0].candidate_digest
+        ran("baseline", "--modes", "eager,compile", "--problems", "1/19", "--out", modes, *small)
+        assert {found.mode for found in read(modes / FILE) if found.measured} == {"eager", "compile"}
+        told = json.loads(ran("selftest", "--only", "imports_reference", "--json"))
+        assert told["specimens"] and all(found["verdict"] == "as due" for found in told["specimens"])
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from kernelgauge.backends.cache import build_key
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.cluster.binaries import NotPortable, packed
 from kernelgauge.cluster.judge import Shipment
-from kernelgauge.cluster.node import NodeFacts, facts_here, settings_here
+from kernelgauge.cluster.node import NodeFacts, facts_here, layers_of, settings_here
 from kernelgauge.config import Limits
 from kernelgauge.errors import KernelgaugeError, without_locals
 from kernelgauge.evaluation.build import Built
@@ -40,8 +40,9 @@ class BuildActor:
         self._leases = Leases(self._settings.cache / "locks")
 
     def facts(self, device: str) -> NodeFacts:
-        """Of this node."""
-        return facts_here(self._settings, (), device)
+        """Of this node; answered when the process that builds is ready."""
+        layers = self._process.call(layers_of, "the builder's start", device)
+        return facts_here(self._settings, layers, device)
 
     def build(self, order: Order, device: str, environment: Environment) -> Shipment | KernelgaugeError:
         """What the judge needs; or what keeps the candidate from being judged."""

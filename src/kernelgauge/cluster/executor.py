@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from uuid import uuid4
 
 import ray
-from ray.exceptions import ActorUnavailableError, RayActorError, RayError, RayTaskError
+from ray.exceptions import ActorUnavailableError, RayError, RayTaskError
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.cluster.fleet import AT_ONCE, Fleet, Member
@@ -119,8 +119,6 @@ class _Round:
                     yield from self._drained()
                     return
                 self._turn()
-        except RayActorError:
-            raise
         except (RayError, ConnectionError) as error:
             raise MachineError(
                 f"the cluster is gone: {error}; the same command goes on where this one stopped"

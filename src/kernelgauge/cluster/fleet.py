@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -19,7 +19,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from kernelgauge.cluster.builder import BuildActor
 from kernelgauge.cluster.judge import JudgeActor
-from kernelgauge.cluster.node import NodeFacts, refusal
+from kernelgauge.cluster.node import NodeFacts, refusal, without_walls
 from kernelgauge.cluster.options import ClusterOptions
 from kernelgauge.config import Limits
 
@@ -84,7 +84,7 @@ class Fleet:
         """The first judge that was accepted: all others must be like it."""
         self.nodes: list[dict[str, Any]] = []
         self.refused: dict[str, str] = {}
-        """By node, why it judges nothing."""
+        """By node, why nothing is judged or built there."""
         self._answers: dict[Any, Member] = {}
         self._deaths: Counter[tuple[str, str]] = Counter()
         self._rests: dict[tuple[str, str], float] = {}
@@ -178,7 +178,7 @@ class Fleet:
 
     def close(self) -> None:
         """End all members: told first, so that no process of theirs stays, and then made to."""
-        told = [each.actor.close.remote() for each in self.members]
+        told = [each.actor.close.remote() for each in self.members if each.facts]
         if told:
             with suppress(RayError):
                 ray.wait(told, num_returns=len(told), timeout=_CLOSING_SECONDS)
@@ -191,27 +191,30 @@ class Fleet:
             self._request([])
 
     def _join(self, member: Member, facts: NodeFacts) -> None:
-        if member.kind == "judge":
-            if why := refusal(facts, self._options, self.first, self._hardware):
-                self.refused[member.node] = why
-                self._tell(f"{member.host} is refused: it {why}")
-                self.members.remove(member)
-                with suppress(RayError):
-                    ray.kill(member.actor)
-                return
-            if self.first is None:
-                self.first, self._looked = facts, -_LOOK_SECONDS  # builders are begun at once
+        if why := self._refusal(member, facts):
+            self.refused[member.node] = why
+            self._tell(f"{member.host} is refused: it {why}")
+            self.members.remove(member)
+            with suppress(RayError):
+                ray.kill(member.actor)
+            return
+        if member.kind == "judge" and self.first is None:
+            self.first, self._looked = facts, -_LOOK_SECONDS  # builders are begun at once
         member.facts = facts
         self._deaths.pop((member.node, member.kind), None)
         self._tell(f"{member.host}: a {member.kind} is ready")
+
+    def _refusal(self, member: Member, facts: NodeFacts) -> str:
+        if member.kind == "builder":
+            return without_walls(facts, self._options)
+        return refusal(facts, self._options, self.first, self._hardware)
 
     def _doubt(self, member: Member) -> bool:
         now = time.monotonic()
         member.doubtful_since = member.doubtful_since or now
         if now - member.doubtful_since > _PING_SECONDS:
             return False
-        asked = member.actor.ping if member.facts else self._facts_call(member)
-        self._answers[asked.remote() if member.facts else asked] = member
+        self._answers[member.actor.ping.remote() if member.facts else self._facts_call(member)] = member
         return True
 
     def _silent(self, member: Member, now: float) -> bool:
@@ -241,6 +244,7 @@ class Fleet:
             there = node["Resources"]
             cores = int(there.get("CPU", 0)) - self._judges_of(node)
             most = min(cores, int(there.get("memory", 0) / (self._options.build_gb * 1e9)))
+            most = 0 if node["NodeID"] in self.refused else most
             for _ in range(self._missing(node, "builder", most, now)):
                 if left <= 0:
                     return
@@ -308,13 +312,6 @@ def judges_on(resources: dict[str, float], device: str, model: str) -> int:
         model and kinds and not any(model.lower() in kind.lower() or kind.lower() in model.lower() for kind in kinds)
     )
     return 0 if other else int(resources.get("GPU", 0))
-
-
-def each_call(members: list[Member]) -> Iterator[tuple[Any, Member]]:
-    """Every call under way with whom it was made to."""
-    for member in members:
-        for call in list(member.calls):
-            yield call, member
 
 
 def _first_line(error: Exception) -> str:

@@ -67,14 +67,8 @@ def refusal(facts: NodeFacts, options: ClusterOptions, first: NodeFacts | None, 
         hardware: what earlier figures of the run come from; empty where there are none.
     """
     ours, theirs = facts.environment, first.environment if first else facts.environment
-    if ours.kernelgauge != __version__:
-        return f"has kernelgauge {ours.kernelgauge}, and the driver {__version__}"
-    missing = [name for name in NEEDED if name not in facts.layers] if options.walls == "needed" else []
-    if missing:
-        return (
-            f"puts no {', '.join(missing)} isolation layer around a worker: allow user namespaces, Landlock and "
-            "seccomp there (docs/explanation/isolation.md), or say walls=none"
-        )
+    if why := without_walls(facts, options):
+        return why
     if options.model and options.model.lower() not in facts.hardware.lower():
         return f"has a {facts.hardware}, and model={options.model} is asked for"
     if facts.hardware != (wanted := hardware or (first.hardware if first else facts.hardware)):
@@ -83,6 +77,19 @@ def refusal(facts: NodeFacts, options: ClusterOptions, first: NodeFacts | None, 
         if getattr(ours, name) != getattr(theirs, name):
             return f"has {name} {getattr(ours, name)}, and the run's other judges {getattr(theirs, name)}"
     return ""
+
+
+def without_walls(facts: NodeFacts, options: ClusterOptions) -> str:
+    """Why no stranger's text may be compiled or run on this node; empty if it may."""
+    if facts.environment.kernelgauge != __version__:
+        return f"has kernelgauge {facts.environment.kernelgauge}, and the driver {__version__}"
+    missing = [name for name in NEEDED if name not in facts.layers] if options.walls == "needed" else []
+    if not missing:
+        return ""
+    return (
+        f"puts no {', '.join(missing)} isolation layer around a worker: allow user namespaces, Landlock and seccomp "
+        "there (docs/explanation/isolation.md), or say walls=none"
+    )
 
 
 def _maker(name: str) -> str:

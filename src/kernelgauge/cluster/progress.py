@@ -19,7 +19,8 @@ class ClusterProgress:
 
     def __init__(self, stage: Callable[[str], None]):
         self._stage = stage
-        self._began = time.monotonic()
+        self._began: float | None = None
+        """When there was a judge first."""
         self._verdicts: deque[float] = deque()
         self._told = 0.0
 
@@ -43,6 +44,7 @@ class ClusterProgress:
             return f"{len(fleet.nodes)} nodes, waiting for a judge for {waited:.0f} s"
         while self._verdicts and self._verdicts[0] < now - _OVER_SECONDS:
             self._verdicts.popleft()
+        self._began = self._began or now
         hours = min(_OVER_SECONDS, now - self._began) / 3600
         rate = len(self._verdicts) / hours / len(judges) if hours else 0.0
         busy = sum(bool(judge.calls) for judge in judges)
