@@ -166,11 +166,14 @@ class Simulated:
 
     here = False
 
+    def __init__(self, builds: int | None):
+        self._builds = builds
+
     def device(self, wanted: str | None) -> str:
         return "cuda"
 
     def executor(self, setting: ExecutorSetting) -> SimulatedExecutor:
-        return SimulatedExecutor(ClusterOptions(), setting)
+        return SimulatedExecutor(ClusterOptions(builds=self._builds), setting)
 
     def close(self) -> None:
         pass
@@ -191,7 +194,7 @@ class Clock(Watch):
         print(name, file=sys.stderr)
 
 
-def measured(folder: Path, gpus: int, seconds: float, faster: float) -> dict[str, Any]:
+def measured(folder: Path, gpus: int, seconds: float, faster: float, builds: int | None) -> dict[str, Any]:
     """One run with so many GPUs, long enough to take about so many seconds if nothing but they were the limit."""
     stored = Run.read(folder)
     records = usable(stored)
@@ -208,7 +211,7 @@ def measured(folder: Path, gpus: int, seconds: float, faster: float) -> dict[str
     clock = Clock()
     with (
         tempfile.TemporaryDirectory() as out,
-        Session(machines=Simulated()) as session,
+        Session(machines=Simulated(builds)) as session,
         closing(Run.create(Path(out) / "run", header)) as run,
     ):
         began, busy = time.monotonic(), time.process_time()
@@ -225,6 +228,7 @@ def measured(folder: Path, gpus: int, seconds: float, faster: float) -> dict[str
         "gpus": gpus,
         "device_s": round(mean, 2),
         "faster": faster,
+        "builds": builds,
         "candidates": len(times),
         "wall_s": round(wall, 1),
         "verdicts_per_s": round(rate, 2),
@@ -241,13 +245,14 @@ def main() -> None:
     parser.add_argument("--gpus", default="1,8,64,512")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--faster", type=float, default=1.0)
+    parser.add_argument("--builds", type=int, help="0: no builders, and nothing through the object store")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     os.environ.setdefault("KERNELGAUGE_CACHE", tempfile.mkdtemp())
     ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     rows = []
     for gpus in map(int, asked.gpus.split(",")):
-        rows.append(measured(asked.folder.absolute(), gpus, asked.seconds, asked.faster))
+        rows.append(measured(asked.folder.absolute(), gpus, asked.seconds, asked.faster, asked.builds))
         print(json.dumps(rows[-1]), flush=True)
     if asked.out:
         asked.out.write_text(json.dumps({"ray": ray.__version__, "rows": rows}, indent=1) + "\n")
