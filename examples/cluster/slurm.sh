@@ -9,6 +9,7 @@
 # A Ray cluster inside one job, and a run on it: sbatch slurm.sh --contestant folder:answers --out runs/answers
 # Submitted again after its time limit, the run goes on where it was.
 set -euo pipefail
+export RAY_AUTH_MODE=token  # the token is in the home that all nodes share: `ray get-auth-token --generate`, once
 
 export KERNELGAUGE_CACHE=${SLURM_TMPDIR:-/tmp}/kernelgauge-$USER  # a local disk: locks of a shared one may not hold
 port=6379
