@@ -26,7 +26,7 @@ from kernelgauge.serve.database import opened, reading, submissions
 class Server:
     """`kernelgauge serve` on a database of its own, begun and ended as often as a test wants."""
 
-    def __init__(self, folder: Path, quick: str):
+    def __init__(self, folder: Path, quick: str, *more: str):
         self._database = f"sqlite:///{folder / 'serve.db'}"
         self.engine = opened(self._database)
         self.protocol = quick
@@ -37,6 +37,7 @@ class Server:
             self.port = free.getsockname()[1]
         self._line = [sys.executable, "-m", "kernelgauge", "serve", "--port", str(self.port), "--device", "cpu"]
         self._line += ["--sizes", "small", "--protocol", quick, "--lease", "2", "--batch-waiting", "12"]
+        self._line += more
         self.begin()
 
     @property

@@ -7,10 +7,10 @@ from importlib import metadata
 
 from kernelgauge.backends.base import Backend
 from kernelgauge.backends.detection import detect
-from kernelgauge.errors import UsageError
+from kernelgauge.errors import BackendMissing, UsageError
 from kernelgauge.registry import made
 
-__all__ = ["backend_named", "detect", "names"]
+__all__ = ["backend_named", "detect", "names", "require_backend"]
 
 _BUILT_IN = {
     "torch": "kernelgauge.backends.torch:TorchBackend",
@@ -36,3 +36,11 @@ def backend_named(name: str) -> Backend:
     if not isinstance(found, Backend):
         raise UsageError(f"{name} is not a backend: it does not derive from kernelgauge.backends.base.Backend")
     return found
+
+
+def require_backend(problem: str, name: str, device: str) -> None:
+    """Raises BackendMissing, about the problem of that key, where candidates in a language cannot be judged on a kind
+    of device here: `cpu`, `cuda`."""
+    reason = backend_named(name).missing(device)
+    if reason is not None:
+        raise BackendMissing(f"problem {problem}: {reason}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from kernelgauge import __version__
 from kernelgauge.cli.options import (
     AsJson,
     DeviceName,
+    ExecutorName,
     GpuMemoryGb,
     KernelPolicyOption,
     MathName,
@@ -24,8 +26,8 @@ from kernelgauge.cli.options import (
     command_line,
     parse_levels,
     parse_names,
-    running_device,
     sizes_of_run,
+    value_of,
 )
 from kernelgauge.cli.printed import print_object
 from kernelgauge.errors import UsageError
@@ -33,6 +35,7 @@ from kernelgauge.errors import UsageError
 if TYPE_CHECKING:
     from kernelgauge.config import Protocol
     from kernelgauge.execution.local import Done
+    from kernelgauge.execution.machines import Machines
     from kernelgauge.generation.torch_modes import TorchModes
     from kernelgauge.schema import Baseline, Mode, RunHeader
     from kernelgauge.store.run import Run
@@ -64,13 +67,14 @@ def measure(
     protocol: ProtocolName = "strict",
     math: MathName = None,
     gpu_memory: GpuMemoryGb = None,
+    executor: ExecutorName = None,
 ) -> None:
     """Measure PyTorch's modes against eager; later evaluations here then say their speedup over the fastest."""
     if context.invoked_subcommand:
         return
     if out is None:
         raise UsageError("missing option '--out': the folder to measure into")
-    from kernelgauge.config import load_settings
+    from kernelgauge.execution.machines import machines_named
     from kernelgauge.generation.torch_modes import TorchModes
     from kernelgauge.problems.catalogue import DEFAULT_LEVELS
     from kernelgauge.schema import RunHeader
@@ -78,11 +82,14 @@ def measure(
     from kernelgauge.session.selection import chosen_suite, selected
     from kernelgauge.store.run import Run
 
-    where = running_device(device)
+    machines = machines_named(executor)
+    if recheck and not machines.here:
+        raise UsageError("--recheck measures this machine's baselines again: leave --executor out")
+    where = machines.device(value_of(device))
     chosen = chosen_protocol(
         protocol, math, None, None, where, KernelPolicyOption.anything
     )  # PyTorch itself is what is meant
-    contestant = TorchModes(_modes(modes, where), chosen.tolerance.math, load_settings().threads)
+    contestant = TorchModes(_modes(modes, where), chosen.tolerance.math)
     names = parse_names(problems)
     meant = chosen_suite(suite, names)
     default = level is None and names is None and meant is None
@@ -105,8 +112,8 @@ def measure(
     if recheck:
         before = _known(header)
         header = header.model_copy(update={"problems": _drawn(out, keys, before, recheck)})
-    with Run.create_or_resume(out, header) as store:
-        failed = _judge(contestant, store, chosen)
+    with closing(machines), Run.create_or_resume(out, header) as store:
+        failed = _judge(contestant, store, chosen, machines)
     _show_run(out, before)
     complain_of_unjudged(failed, "modes")
 
@@ -147,7 +154,7 @@ def _drawn(out: Path, keys: Sequence[str], known: Sequence[Baseline], count: int
     return tuple(random.sample(there, min(count, len(there))))
 
 
-def _judge(contestant: TorchModes, run: Run, protocol: Protocol) -> list[Done]:
+def _judge(contestant: TorchModes, run: Run, protocol: Protocol, machines: Machines) -> list[Done]:
     """Measure what is missing and keep all of it; those that were not measured."""
     from kernelgauge.cli.progress import ModesProgress
     from kernelgauge.config import Limits
@@ -165,7 +172,7 @@ def _judge(contestant: TorchModes, run: Run, protocol: Protocol) -> list[Done]:
         hang_seconds=_CALL_SECONDS,
         gpu_memory_gb=run.header.gpu_memory_gb,
     )
-    with Session(limits=limits) as session:
+    with Session(limits=limits, machines=machines) as session:
         try:
             with ModesProgress() as watch:
                 jobs = usual_jobs(contestant, run.header.device)

@@ -11,6 +11,7 @@ from kernelgauge.cli.options import JUDGING
 
 if TYPE_CHECKING:
     from kernelgauge.config import Protocol
+    from kernelgauge.execution.machines import Machines
     from kernelgauge.generation.contestant import Contestant
     from kernelgauge.store.run import Run
 
@@ -26,12 +27,19 @@ Jobs = Annotated[
 
 
 def judge_contestant(
-    contestant: Contestant, run: Run, keys: Sequence[str], protocol: Protocol, jobs: int | None, again: bool
+    contestant: Contestant,
+    run: Run,
+    keys: Sequence[str],
+    protocol: Protocol,
+    jobs: int | None,
+    again: bool,
+    machines: Machines | None = None,
 ) -> None:
     """Judge its candidates for these problems into a run, and show how good it was.
 
     Args:
         again: also what the run holds already.
+        machines: where they are judged; None: here.
 
     Raises MachineError or UsageError: some were not judged, and the same command may judge them, or will not.
     """
@@ -44,7 +52,7 @@ def judge_contestant(
         typer.echo(f"kernelgauge: {run.torn}", err=True)
     try:
         with RunProgress() as watch:
-            failed = judge_run(contestant, run, keys, protocol, jobs, again=again, watch=watch)
+            failed = judge_run(contestant, run, keys, protocol, jobs, again=again, watch=watch, machines=machines)
     except KeyboardInterrupt:
         count = len(run.done())
         kept = f"{count} records are kept in {run.path}"

@@ -113,7 +113,8 @@ def server_setting_of(
 
 def refuse_without_isolation(layers: Collection[str], without: bool) -> None:
     """Raises UsageError where layers are missing; or, if that is wanted, says so."""
-    from kernelgauge.serve.isolation import NEEDED, check_layers
+    from kernelgauge.sandbox.walls import NEEDED
+    from kernelgauge.serve.isolation import check_layers
 
     if not without:
         check_layers(layers)

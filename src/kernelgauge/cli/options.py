@@ -144,6 +144,15 @@ SuiteName = Annotated[
         "--suite", help="The imported suite that is meant; default: the built-in one.", rich_help_panel=PROBLEMS
     ),
 ]
+ExecutorName = Annotated[
+    str | None,
+    typer.Option(
+        "--executor",
+        metavar="NAME",
+        help="Who judges: local (default), or ray[:ADDRESS][,option=value...] for a Ray cluster.",
+        rich_help_panel=JUDGING,
+    ),
+]
 CheckedCalls = Annotated[
     int | None,
     typer.Option(

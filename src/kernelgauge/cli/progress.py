@@ -96,6 +96,9 @@ class RunProgress(Watch):
         self._line(f"{done.task.problem:>6}{self._which(done.task.sample)}  not judged: ", str(done.result))
         self._count("not judged")
 
+    def noticed(self, sentence: str) -> None:
+        self._line("cluster  ", sentence)
+
     def _which(self, sample: int) -> str:
         return f" sample {sample}" if sample else ""
 

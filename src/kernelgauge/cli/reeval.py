@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,7 @@ from kernelgauge.cli.contest import Jobs, judge_contestant
 from kernelgauge.cli.options import (
     CheckedCalls,
     DeviceOption,
+    ExecutorName,
     GpuMemoryGb,
     KernelPolicyFlag,
     KernelPolicyOption,
@@ -31,7 +33,6 @@ from kernelgauge.cli.options import (
     sizes_of_run,
 )
 from kernelgauge.errors import UsageError
-from kernelgauge.hardware.environment import require_device
 from kernelgauge.schema import suite_of
 
 if TYPE_CHECKING:
@@ -57,8 +58,10 @@ def reeval(
     num_perf_trials: TimedCalls = None,
     gpu_memory: GpuMemoryGb = None,
     jobs: Jobs = None,
+    executor: ExecutorName = None,
 ) -> None:
     """Judge the stored candidates of a run again: same rules, or other ones into a new folder."""
+    from kernelgauge.execution.machines import machines_named
     from kernelgauge.generation.contestant import digest_of
     from kernelgauge.generation.stored import Stored
     from kernelgauge.session.selection import chosen_suite, selected
@@ -73,45 +76,45 @@ def reeval(
     keys = selected(parse_levels(level), names, stored, suites)[:limit]
     if not keys:
         raise UsageError(f"{folder} holds no candidate for any of the problems asked for")
-    where = device.value if device else source.header.device
-    require_device(where)
-    same = MathOption(source.header.math) if source.header.math and not protocol else None
-    chosen = chosen_protocol(
-        protocol or source.header.protocol,
-        math or (same if precision is None else None),
-        precision,
-        timer,
-        where,
-        kernel_policy or (None if protocol else KernelPolicyOption(source.header.kernel_policy)),
-    ).counting(num_correct_trials, num_perf_trials)
-    if out is not None and protocol is None and chosen.digest != source.header.protocol_digest:
-        typer.echo(
-            f"{chosen.name} has other rules here than {folder} was judged by: a number of calls of its own "
-            "(--num-correct-trials, --num-perf-trials), or another version of kernelgauge",
-            err=True,
+    with closing(machines_named(executor)) as machines:
+        where = machines.device(device.value if device else source.header.device)
+        same = MathOption(source.header.math) if source.header.math and not protocol else None
+        chosen = chosen_protocol(
+            protocol or source.header.protocol,
+            math or (same if precision is None else None),
+            precision,
+            timer,
+            where,
+            kernel_policy or (None if protocol else KernelPolicyOption(source.header.kernel_policy)),
+        ).counting(num_correct_trials, num_perf_trials)
+        if out is not None and protocol is None and chosen.digest != source.header.protocol_digest:
+            typer.echo(
+                f"{chosen.name} has other rules here than {folder} was judged by: a number of calls of its own "
+                "(--num-correct-trials, --num-perf-trials), or another version of kernelgauge",
+                err=True,
+            )
+        header = source.header.model_copy(
+            update={
+                "kernelgauge": __version__,
+                "problems": tuple(keys),
+                "sizes": sizes_of_run(sizes, "", keys) if sizes else source.header.sizes,
+                "device": where,
+                "protocol": chosen.name,
+                "protocol_digest": chosen.digest,
+                "math": chosen.tolerance.math,
+                "kernel_policy": chosen.kernel_policy,
+                "gpu_memory_gb": chosen_gpu_memory(gpu_memory, where) or source.header.gpu_memory_gb,
+                "command": command_line(),
+            }
         )
-    header = source.header.model_copy(
-        update={
-            "kernelgauge": __version__,
-            "problems": tuple(keys),
-            "sizes": sizes_of_run(sizes, "", keys) if sizes else source.header.sizes,
-            "device": where,
-            "protocol": chosen.name,
-            "protocol_digest": chosen.digest,
-            "math": chosen.tolerance.math,
-            "kernel_policy": chosen.kernel_policy,
-            "gpu_memory_gb": chosen_gpu_memory(gpu_memory, where) or source.header.gpu_memory_gb,
-            "command": command_line(),
-        }
-    )
-    if out is None:
-        _check_unchanged(header, source)
-        with Run.open(folder) as store:
-            judge_contestant(stored, store, keys, chosen, jobs, again=True)
-    else:
-        check_same_origin(out, header, partial(digest_of, stored))
-        with Run.create_or_resume(out, header) as store:
-            judge_contestant(stored, store, keys, chosen, jobs, again=False)
+        if out is None:
+            _check_unchanged(header, source)
+            with Run.open(folder) as store:
+                judge_contestant(stored, store, keys, chosen, jobs, True, machines)
+        else:
+            check_same_origin(out, header, partial(digest_of, stored))
+            with Run.create_or_resume(out, header) as store:
+                judge_contestant(stored, store, keys, chosen, jobs, False, machines)
 
 
 def _check_unchanged(header: RunHeader, run: Run) -> None:

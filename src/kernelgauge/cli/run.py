@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from kernelgauge.cli.options import (
     BackendName,
     CheckedCalls,
     DeviceName,
+    ExecutorName,
     GpuMemoryGb,
     KernelPolicyFlag,
     LevelNames,
@@ -53,28 +55,32 @@ def run(
     kernel_policy: KernelPolicyFlag = None,
     gpu_memory: GpuMemoryGb = None,
     jobs: Jobs = None,
+    executor: ExecutorName = None,
 ) -> None:
     """Judge a compiler or a folder on a part of the suite and keep every record. Ctrl-C loses nothing finished."""
+    from kernelgauge.execution.machines import machines_named
     from kernelgauge.judging import arithmetic_of
     from kernelgauge.session.run import planned
 
-    plan = planned(
-        contestant,
-        levels=parse_levels(level),
-        problems=parse_names(problems),
-        suite=suite,
-        limit=limit,
-        backend=backend,
-        sizes=value_of(sizes),
-        device=value_of(device),
-        protocol=protocol,
-        math=arithmetic_of(value_of(math), value_of(precision)),
-        timer=timer,
-        num_correct_trials=num_correct_trials,
-        num_perf_trials=num_perf_trials,
-        kernel_policy=value_of(kernel_policy),
-        gpu_memory_gb=gpu_memory,
-        command=command_line(),
-    )
-    with plan.opened(out) as store:
-        judge_contestant(plan.contestant, store, plan.header.problems, plan.protocol, jobs, again=False)
+    with closing(machines_named(executor)) as machines:
+        plan = planned(
+            contestant,
+            levels=parse_levels(level),
+            problems=parse_names(problems),
+            suite=suite,
+            limit=limit,
+            backend=backend,
+            sizes=value_of(sizes),
+            device=value_of(device),
+            protocol=protocol,
+            math=arithmetic_of(value_of(math), value_of(precision)),
+            timer=timer,
+            num_correct_trials=num_correct_trials,
+            num_perf_trials=num_perf_trials,
+            kernel_policy=value_of(kernel_policy),
+            gpu_memory_gb=gpu_memory,
+            command=command_line(),
+            machines=machines,
+        )
+        with plan.opened(out) as store:
+            judge_contestant(plan.contestant, store, plan.header.problems, plan.protocol, jobs, False, machines)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelgauge.cli.options import AsJson, ProtocolName
+from kernelgauge.cli.options import AsJson, ExecutorName, ProtocolName
 from kernelgauge.cli.printed import print_object
 from kernelgauge.errors import MachineError, UsageError
 
@@ -26,6 +27,7 @@ def selftest(
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="How many at once; default: one per core.")] = None,
     protocol: ProtocolName = "strict",
+    executor: ExecutorName = None,
     as_json: AsJson = False,
 ) -> None:
     """Put every shipped specimen, cheating, honest and broken ones, through the real evaluator.
@@ -36,7 +38,7 @@ def selftest(
     Exit code: 0 if each got the verdict in its header, 1 if one did not, 3 if the machine failed.
     """
     from kernelgauge.config import load_protocol
-    from kernelgauge.hardware.environment import missing_device
+    from kernelgauge.execution.machines import machines_named
     from kernelgauge.selftest.self_test import LIMITS, chosen, left_behind
     from kernelgauge.selftest.self_test import selftest as run
 
@@ -44,22 +46,26 @@ def selftest(
     if not found:
         raise UsageError(f"no specimen, class, area or kind is called {only!r}: see docs/explanation/threat-model.md")
     load_protocol(protocol)  # what is wrong with it is said before anything is judged
-    if gpu and (reason := missing_device("cuda")):
-        raise UsageError(f"--gpu: {reason}")
+    machines = machines_named(executor)
+    where = machines.device("cuda" if gpu else "cpu")
     from kernelgauge.cli.progress import counting
     from kernelgauge.session.session import Session
 
     findings: list[SpecimenResult] = []
     remains: list[Path] = []
     try:
-        with Session(threads=1, limits=LIMITS) as session, counting("judging specimens", len(found)) as count:
+        with (
+            closing(machines),
+            Session(threads=1, limits=LIMITS, machines=machines) as session,
+            counting("judging specimens", len(found)) as count,
+        ):
 
             def judged(finding: SpecimenResult) -> None:
                 findings.append(finding)
                 count(finding.path)
 
             threads = jobs or session.environment.cores
-            findings = run(session, found, "cuda" if gpu else "cpu", threads, judged, protocol)
+            findings = run(session, found, where, threads, judged, protocol)
             remains = left_behind(session)
     finally:  # interrupted or not: what was judged is said
         if len(findings) < len(found):

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from queue import Empty, Full, Queue
 
 from kernelgauge.errors import MachineError
-from kernelgauge.execution.local import Done, LocalExecutor, Task
+from kernelgauge.execution.local import Done, Task
+from kernelgauge.execution.machines import Executor
 
 _Entry = tuple[Task, "Future[Done]"]
 
@@ -40,7 +41,7 @@ class EvaluationQueue:
         changed: told after each change of the load, on any thread.
     """
 
-    def __init__(self, executor: LocalExecutor, places: int, changed: Callable[[Load], None] = lambda _: None):
+    def __init__(self, executor: Executor, places: int, changed: Callable[[Load], None] = lambda _: None):
         self._executor = executor
         self._changed = changed
         self._entries: Queue[_Entry | None] = Queue(places)

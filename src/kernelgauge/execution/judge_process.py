@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import traceback
+from collections.abc import Callable
+from functools import partial
 from multiprocessing.connection import Connection
+from typing import Any
 
 from kernelgauge.config import Settings
 from kernelgauge.errors import KernelgaugeError, MachineError, without_locals
@@ -27,8 +32,12 @@ from kernelgauge.schema import Evaluation
 _TRIES = 2
 _ENDS_WITHIN_SECONDS = 10.0
 
-Answer = Evaluation | KernelgaugeError | str
-"""The record; what kept the job from being judged; or the traceback of a bug of ours."""
+Call = Callable[[Supervisor], Any]
+"""What is asked of the process: a function of a module, with what it is given; both ends are trusted."""
+
+
+class _Bug(str):
+    """The traceback of a bug of ours."""
 
 
 class JudgeProcess:
@@ -45,22 +54,32 @@ class JudgeProcess:
         Raises:
             MachineError: the process died twice over this job, or was ended meanwhile.
         """
+        call = partial(Supervisor.judge, job=job, progress=progress, timed=timed, keep=keep)
+        record: Evaluation = self.call(call, f"problem {job.problem.key}", job.device)
+        return record
+
+    def call(self, call: Call, about: str, device: str) -> Any:
+        """What a call returns there, or raises of ours; `about` and `device` are for messages.
+
+        Raises:
+            MachineError: the process died twice over it, or was ended meanwhile.
+        """
         for _ in range(_TRIES):
             try:
-                self._connection.send((job, progress, timed, keep))
-                answer: Answer = self._connection.recv()
+                self._connection.send(call)
+                answer = self._connection.recv()
             except (EOFError, OSError):
                 if self.ended:
                     raise MachineError("evaluations were stopped") from None
                 status = self._process.wait()
                 self._start()
                 continue
-            if isinstance(answer, str):
-                raise RuntimeError(f"The process that judges on {job.device} failed.\n{answer}")
+            if isinstance(answer, _Bug):
+                raise RuntimeError(f"The process that judges on {device} failed.\n{answer}")
             if isinstance(answer, KernelgaugeError):
                 raise answer
             return answer
-        named = f"problem {job.problem.key}: the process that judges on {job.device}"
+        named = f"{about}: the process that judges on {device}"
         raise MachineError(f"{named} ended with status {status}, and again when it was repeated")
 
     def abandon(self) -> None:
@@ -91,25 +110,40 @@ class JudgeProcess:
             self._connection.send(self._settings)
 
 
-def _judged(supervisor: Supervisor, job: Job, progress: Progress, timed: bool, keep: bool) -> Answer:
+def _answered(supervisor: Supervisor, call: Call) -> Any:
     try:
-        return supervisor.judge(job, progress, timed, keep)
+        return call(supervisor)
     except KernelgaugeError as error:
         return without_locals(error)
     except Exception:
-        return traceback.format_exc()
+        return _Bug(traceback.format_exc())
+
+
+def _end_with(descriptor: int) -> None:
+    """End where the other end is gone, also in the midst of a call: its lease of the device is gone with it."""
+    watched = select.poll()
+    watched.register(descriptor, 0)  # a hang-up is always told; there is nothing else to wake up for
+    watched.poll()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _ended(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough, and what follows must come to its end
+    sys.exit(0)
 
 
 def main() -> None:
     """Judge what comes on the descriptor `argv[1]` until the other end closes it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the session decides what ctrl-C means
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGTERM, _ended)
     descriptor = int(sys.argv[1])
     os.set_inheritable(descriptor, False)
+    threading.Thread(target=_end_with, args=(os.dup(descriptor),), daemon=True).start()
     with Connection(descriptor) as session, contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         supervisor = assembled(session.recv())
         try:
             while True:
-                session.send(_judged(supervisor, *session.recv()))
+                session.send(_answered(supervisor, session.recv()))
         finally:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
             supervisor.abandon()

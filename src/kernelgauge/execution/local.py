@@ -29,6 +29,7 @@ from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
+from kernelgauge.execution.order import Order
 from kernelgauge.execution.ready import Prepared, Ready
 from kernelgauge.hardware.environment import gpu_count
 from kernelgauge.schema import Evaluation, NoCandidate
@@ -55,6 +56,9 @@ class Task:
     start: Start
     on_device: bool = False
     """Whether `start` or the build computes on the device."""
+    order: Callable[[], Order] | None = None
+    """The same for executors of other machines: the answer of a contestant that computes on no device, or the
+    contestant. None where only this machine can judge it."""
 
 
 @dataclass(frozen=True)

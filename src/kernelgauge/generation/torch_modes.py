@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kernelgauge.config import MathMode
+from kernelgauge.config import MathMode, load_settings
 from kernelgauge.schema import MODES, Baseline, Candidate, Evaluation, Mode, Problem
 from kernelgauge.timing.baselines import measured
 
@@ -82,12 +82,13 @@ class TorchModes:
     Args:
         modes: those that are wanted.
         math: arithmetic of the protocol (`config.MathMode`); what is compiled ahead must be compiled for the same.
-        threads: CPU threads of a worker, which TorchInductor writes into its C++.
+        threads: CPU threads of a worker, which TorchInductor writes into its C++; None: all cores of the machine that
+            is asked.
     """
 
     modes: Sequence[Mode]
     math: MathMode
-    threads: int
+    threads: int | None = None
 
     on_device: ClassVar[bool] = True
 
@@ -112,7 +113,7 @@ class TorchModes:
 
     def _tail(self, mode: Mode, device: str) -> str:
         device = device.partition(":")[0]  # a worker sees one GPU only
-        head = _HEAD.format(mode=mode, device=device, threads=self.threads)
+        head = _HEAD.format(mode=mode, device=device, threads=self.threads or load_settings().threads)
         if mode == "eager":
             return head + _EAGER
         cast = _CAST.get(self.math, "")

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from kernelgauge.hardware.environment import first_line
 
+ARCHITECTURE = "KERNELGAUGE_ARCHITECTURE"
+"""Variable that names what to compile for on a machine without the GPU that it is compiled for."""
+
 # Whose instructions of their own (wgmma and TMA on Hopper, tcgen05 on Blackwell) need the suffix `a`.
 _WITH_OWN_INSTRUCTIONS = {"9.0", "10.0", "10.3", "12.0", "12.1"}
 
@@ -33,6 +36,8 @@ def cuda_home() -> Path | None:
 @cache
 def architecture() -> str:
     """What to compile for, in PyTorch's words (`8.0`, `9.0a`): the GPU in use, Hopper where there is none."""
+    if named := os.environ.get(ARCHITECTURE):
+        return named
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0].strip()
     which = (f"--id={visible}",) if visible else ()
     question = ("--query-gpu=compute_cap", "--format=csv,noheader")

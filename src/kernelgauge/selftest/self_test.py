@@ -17,9 +17,11 @@ from typing import Literal
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import Limits, Protocol, load_protocol
-from kernelgauge.errors import KernelgaugeError
+from kernelgauge.errors import BackendMissing, KernelgaugeError
 from kernelgauge.evaluation.job import Job
-from kernelgauge.execution.local import LocalExecutor, Task
+from kernelgauge.execution.local import Task
+from kernelgauge.execution.machines import Executor
+from kernelgauge.execution.order import Order
 from kernelgauge.schema import Candidate, Evaluation, Outcome, Record
 from kernelgauge.selftest.specimens import Specimen, specimens
 from kernelgauge.session.session import Session
@@ -99,7 +101,7 @@ def selftest(
         for specimen in found:
             if (specimen.least_ms is not None) is not timed:
                 continue
-            if reason := _missing(specimen, device):
+            if reason := _missing(specimen, device, session.machines.here):
                 final(_finding(specimen, device, "skipped", why=reason))
             else:
                 waiting.append(specimen)
@@ -116,24 +118,35 @@ def selftest(
 
 
 def _judged(
-    session: Session, executor: LocalExecutor, waiting: Sequence[Specimen], device: str, protocol: str
+    session: Session, executor: Executor, waiting: Sequence[Specimen], device: str, protocol: str
 ) -> Iterator[tuple[Specimen, SpecimenResult]]:
     """What comes of each, as it is known."""
 
-    def started(specimen: Specimen, on: str) -> Job:
+    def ordered(specimen: Specimen) -> Order:
         problem = specimen.problem_on(device)
         candidate = Candidate(problem=problem.key, source=specimen.source, backend=specimen.backend)
         name = protocol if specimen.protocol == _STRICT else specimen.protocol
         few = with_few_samples(load_protocol(name), specimen.samples)
-        return session.job(problem, candidate, few.under(kernel_policy=specimen.kernel_policy), on)
+        return Order(problem, few.under(kernel_policy=specimen.kernel_policy), candidate)
 
-    tasks = [Task(each.name, number, partial(started, each)) for number, each in enumerate(waiting)]
+    def started(specimen: Specimen, on: str) -> Job:
+        order = ordered(specimen)
+        assert order.candidate is not None
+        return session.job(order.problem, order.candidate, order.protocol, on)
+
+    tasks = [
+        Task(each.name, number, partial(started, each), order=partial(ordered, each))
+        for number, each in enumerate(waiting)
+    ]
     if not tasks:
         return
     for ended in executor.run(tasks):
         specimen = waiting[ended.task.sample]
         try:
             record = session.verdict(ended)
+        except BackendMissing as error:  # on other machines, which could not be asked before
+            yield specimen, _finding(specimen, device, "skipped", why=str(error))
+            continue
         except KernelgaugeError as error:
             yield specimen, _finding(specimen, device, "error", why=f"{type(error).__name__}: {error}")
             continue
@@ -168,15 +181,15 @@ def _mixed(some: Sequence[Specimen]) -> list[Specimen]:
     return [*slow, *(each for _, each in sorted(placed, key=lambda pair: pair[0]))]
 
 
-def _missing(specimen: Specimen, device: str) -> str:
-    """Why a specimen says nothing on this device; empty if it does."""
+def _missing(specimen: Specimen, device: str, here: bool) -> str:
+    """Why a specimen says nothing on this device; empty if it does. Other machines say themselves what they lack."""
     needs = specimen.header.get("needs")
     if needs in ("cpu", "cuda"):
         return "" if needs == device else f"needs {needs}"
     if needs and importlib.util.find_spec(needs) is None:
         return f"needs the module {needs}"
     backend = backend_named(specimen.backend)
-    return backend.elsewhere(device) or backend.missing(device) or ""
+    return backend.elsewhere(device) or (here and backend.missing(device)) or ""
 
 
 def _mistimed(specimen: Specimen, record: Evaluation) -> str:

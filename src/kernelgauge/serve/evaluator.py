@@ -13,9 +13,9 @@ from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.local import Done, Task, devices_of
 from kernelgauge.judging import check_secret
 from kernelgauge.problems.loader import load_problem, sizes_within
+from kernelgauge.sandbox.walls import standing
 from kernelgauge.schema import Candidate, Evaluation
 from kernelgauge.serve.claims import SubmissionClaim
-from kernelgauge.serve.isolation import standing
 from kernelgauge.serve.setting import ServerSetting
 from kernelgauge.session.languages import languages_on, without_language
 from kernelgauge.session.session import Session

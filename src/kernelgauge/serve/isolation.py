@@ -7,19 +7,9 @@ import os
 from collections.abc import Collection
 
 from kernelgauge.errors import UsageError
-from kernelgauge.sandbox.process import WorkerProcess
-from kernelgauge.sandbox.zygote_client import Zygote
-
-NEEDED = ("network", "pid", "mount", "files", "reads", "syscalls")
-"""Isolation layers of `sandbox.isolation` without which no stranger's program is run."""
+from kernelgauge.sandbox.walls import NEEDED
 
 _PR_SET_DUMPABLE = 4
-
-
-def standing(zygote: Zygote) -> tuple[str, ...]:
-    """The isolation layers around a worker forked now. Raises MachineError if none can be forked."""
-    with WorkerProcess(zygote, "worker") as worker:
-        return tuple(worker.layers or ())
 
 
 def check_layers(found: Collection[str]) -> None:

@@ -11,6 +11,8 @@ from kernelgauge.config import Protocol
 from kernelgauge.errors import KernelgaugeError, ProblemError, ReferenceTooLarge, UsageError
 from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.local import Done, Task
+from kernelgauge.execution.machines import hardware_of
+from kernelgauge.execution.order import Order
 from kernelgauge.generation.contestant import Contestant, abandon, digest_of, knows_its_texts, on_device
 from kernelgauge.hardware.environment import require_device
 from kernelgauge.problems.catalogue import split
@@ -45,6 +47,9 @@ class Watch:
     def failed(self, done: Done) -> None:
         """A task ended in an error that is not the candidate's."""
 
+    def noticed(self, sentence: str) -> None:
+        """Something happened to the machines of a cluster: one came, was lost, or is refused."""
+
 
 def judge_all(
     session: Session,
@@ -73,18 +78,28 @@ def judge_all(
         DeviceMissing: the run's device is not here; nobody was asked for an answer.
         UsageError: a problem that the run holds records of has another text by now.
     """
-    require_device(run.header.device)
+    if session.machines.here:
+        require_device(run.header.device)
     _check_same_texts(run)
     watch = watch or Watch()
     answers = [(key, sample) for key in keys for sample in contestant.samples(key)]
     tasks = [
-        Task(key, sample, partial(_start, session, contestant, run, protocol, key, sample), on_device(contestant))
+        Task(
+            key,
+            sample,
+            partial(_start, session, contestant, run, protocol, key, sample),
+            on_device(contestant),
+            partial(_order, contestant, run, protocol, key, sample),
+        )
         for key, sample in (answers if again else _left(contestant, run, answers, watch))
     ]
     if on_device(contestant):  # larger models take longer to compile: the last one should not be what all wait for
         tasks.sort(key=lambda task: -_level(task.problem))
     watch.begin(len(tasks))
-    with closing(session.executor(run.header.device, jobs)) as executor:
+    device = run.header.device
+    known = () if session.machines.here else run.latest()
+    hardware = next((hardware_of(record.environment, device) for record in known), "")
+    with closing(session.executor(device, jobs, hardware=hardware, tell=watch.noticed)) as executor:
         results = executor.run(tasks, watch.stage, partial(abandon, contestant))
         return _collected(session, results, run, protocol, watch)
 
@@ -126,6 +141,17 @@ def _start(
     if isinstance(answer, NoCandidate):
         return answer.model_copy(update={"level": problem.level})
     return session.job(problem, answer, protocol, device)
+
+
+def _order(contestant: Contestant, run: Run, protocol: Protocol, key: str, sample: int) -> Order:
+    """The same for other machines. What has its texts is asked here, beside them."""
+    problem = load_problem(key, sizes=sizes_within(key, run.header.sizes))
+    if on_device(contestant):
+        return Order(problem, protocol, contestant, sample)
+    answer = contestant.complete(problem, sample, run.header.device)
+    if isinstance(answer, NoCandidate):
+        answer = answer.model_copy(update={"level": problem.level})
+    return Order(problem, protocol, answer, sample)
 
 
 def _collected(

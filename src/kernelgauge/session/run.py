@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,9 +13,10 @@ from kernelgauge import __version__
 from kernelgauge.config import Limits, MathMode, Protocol
 from kernelgauge.errors import MachineError, UsageError
 from kernelgauge.execution.local import Done, devices_of, lent_for_builds
+from kernelgauge.execution.machines import Machines, ThisMachine, machines_named
 from kernelgauge.generation.contestant import Contestant, digest_of, on_device
 from kernelgauge.generation.contestants import contestant_from
-from kernelgauge.judging import check_cap, protocol_under, running_device, sizes_of_run
+from kernelgauge.judging import check_cap, protocol_under, sizes_of_run
 from kernelgauge.problems.catalogue import DEFAULT_LEVELS
 from kernelgauge.report.runs import FolderRun, StoredRun
 from kernelgauge.schema import KernelPolicyName, RunHeader, Sizes
@@ -29,6 +30,8 @@ from kernelgauge.store.since import check_same_origin
 # compiles for others that wait for it.
 _MOST_ON_DEVICE = 8
 _MOST_WHERE_LENT = 16
+# Where other machines build and judge.
+_ASKED_AT_ONCE = 4
 
 
 @dataclass(frozen=True)
@@ -70,9 +73,10 @@ def planned(
     kernel_policy: str | None = None,
     gpu_memory_gb: float | None = None,
     command: str = "",
+    machines: Machines | None = None,
 ) -> Plan:
     """What these options ask for; see `run`. Raises UsageError, ProblemError and DeviceMissing as `run` does."""
-    where = running_device(device)
+    where = (machines or ThisMachine()).device(device)
     judged = protocol_under(protocol, where, math, timer, kernel_policy).counting(num_correct_trials, num_perf_trials)
     check_cap(gpu_memory_gb, where)
     meant = chosen_suite(suite, problems)
@@ -109,10 +113,12 @@ def judge_run(
     *,
     again: bool = False,
     watch: Watch | None = None,
+    machines: Machines | None = None,
 ) -> list[Done]:
     """`judge_all` in a session of its own, under the limits in the run's header; `jobs` None: the usual number."""
-    jobs = jobs or usual_jobs(contestant, run.header.device)
-    with Session(limits=Limits(gpu_memory_gb=run.header.gpu_memory_gb)) as session:
+    here = machines is None or machines.here
+    jobs = jobs or (usual_jobs(contestant, run.header.device) if here else _ASKED_AT_ONCE)
+    with Session(limits=Limits(gpu_memory_gb=run.header.gpu_memory_gb), machines=machines) as session:
         return judge_all(session, contestant, run, keys, protocol=protocol, jobs=jobs, again=again, watch=watch)
 
 
@@ -164,6 +170,7 @@ def run(
     kernel_policy: KernelPolicyName | None = None,
     gpu_memory_gb: float | None = None,
     jobs: int | None = None,
+    executor: str | None = None,
 ) -> StoredRun:
     """Judge a contestant on a part of the suite, and keep every record in a folder.
 
@@ -188,6 +195,8 @@ def run(
         kernel_policy: what counts as a kernel; default: what the protocol says.
         gpu_memory_gb: judge as on a GPU with so much memory; default: all it has.
         jobs: candidates generated and built at once, and on a CPU checked; default: 1, on a GPU one for each core.
+        executor: who judges: `local` (the default), `ray` or `ray:ADDRESS,option=value` for a Ray cluster, a
+            registered name, or `module:Class`.
 
     Returns:
         The run, as `load` gives it.
@@ -199,24 +208,26 @@ def run(
         StoreError: `out` cannot be used.
         MachineError: the machine failed some of them; all others are in the folder, and the same call goes on.
     """
-    plan = planned(
-        contestant,
-        levels=levels,
-        problems=None if problems is None else [str(name) for name in problems],
-        suite=suite,
-        limit=limit,
-        backend=backend,
-        sizes=sizes,
-        device=device,
-        protocol=protocol,
-        math=math,
-        timer=timer,
-        num_correct_trials=num_correct_trials,
-        num_perf_trials=num_perf_trials,
-        kernel_policy=kernel_policy,
-        gpu_memory_gb=gpu_memory_gb,
-    )
-    with plan.opened(Path(out)) as store:
-        failed = judge_run(plan.contestant, store, plan.header.problems, plan.protocol, jobs)
+    with closing(machines_named(executor)) as machines:
+        plan = planned(
+            contestant,
+            levels=levels,
+            problems=None if problems is None else [str(name) for name in problems],
+            suite=suite,
+            limit=limit,
+            backend=backend,
+            sizes=sizes,
+            device=device,
+            protocol=protocol,
+            math=math,
+            timer=timer,
+            num_correct_trials=num_correct_trials,
+            num_perf_trials=num_perf_trials,
+            kernel_policy=kernel_policy,
+            gpu_memory_gb=gpu_memory_gb,
+            machines=machines,
+        )
+        with plan.opened(Path(out)) as store:
+            failed = judge_run(plan.contestant, store, plan.header.problems, plan.protocol, jobs, machines=machines)
     complain_of_unjudged(failed, "candidates")
     return FolderRun.read(out)

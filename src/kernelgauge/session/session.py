@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kernelgauge.backends.registry import backend_named, detect
+from kernelgauge.backends.registry import detect, require_backend
 from kernelgauge.config import Limits, MathMode, Protocol, load_settings
 from kernelgauge.errors import (
-    BackendMissing,
     CandidateError,
     KernelgaugeError,
     StoreError,
@@ -25,9 +23,9 @@ from kernelgauge.evaluation.resources import description
 from kernelgauge.evaluation.retries import one_thread
 from kernelgauge.execution.assembly import assembled
 from kernelgauge.execution.evaluation_queue import EvaluationQueue, Load
-from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
-from kernelgauge.execution.local import Done, LocalExecutor, devices_of
+from kernelgauge.execution.local import Done, devices_of
+from kernelgauge.execution.machines import Executor, ExecutorSetting, Machines, ThisMachine
 from kernelgauge.hardware import peaks
 from kernelgauge.hardware.environment import environment, require_device
 from kernelgauge.judging import protocol_under, running_device, sizes_of
@@ -56,6 +54,7 @@ class Session:
         device: where candidates run if nothing else is said; default: the GPU where there is one, else the CPU.
         threads: CPU threads per worker; default all cores this process may use.
         limits: what a worker may use before it is stopped.
+        machines: where executors judge; default: this machine. They are closed after the session, by who made them.
         builds: folder of the build cache; default below that of this installation.
     """
 
@@ -65,8 +64,10 @@ class Session:
         limits: Limits | None = None,
         builds: Path | None = None,
         device: str | None = None,
+        machines: Machines | None = None,
     ):
-        self._device = device
+        self._device, self._threads = device, threads
+        self.machines = machines or ThisMachine()
         self.settings = load_settings(threads, limits, builds)
         self.environment = environment(self.settings.threads)
         self.supervisor = assembled(self.settings)
@@ -84,7 +85,7 @@ class Session:
         Raises:
             BackendMissing: the candidate's backend cannot run on this device here.
         """
-        _check_backend(problem, candidate.backend, device)
+        require_backend(problem.key, candidate.backend, worker_device(device))
         return Job(problem, candidate, protocol, device, self.environment)
 
     def evaluate(
@@ -156,7 +157,7 @@ class Session:
         device = self._where(device)
         problem = _loaded(problem, sizes, device)
         candidate = None if source is None else _candidate(problem, source, backend)
-        _check_backend(problem, candidate.backend if candidate else "torch", device)
+        require_backend(problem.key, candidate.backend if candidate else "torch", worker_device(device))
         profiler = Profiler(self._zygote, self.supervisor.build, device, self.environment, counters, sealed, math)
         with self.leases.exclusive(device), self.memory.capped(device):
             started = time.monotonic()
@@ -207,10 +208,17 @@ class Session:
         """A queue for candidates that come one by one; see `EvaluationQueue`. Close it before the session."""
         return EvaluationQueue(self.executor(device, jobs, timed), places, changed)
 
-    def executor(self, device: str, jobs: int, timed: bool = True) -> LocalExecutor:
-        """For all devices of that name. A CPU needs no process that judges: it does nothing else meanwhile."""
-        judge = None if device == "cpu" else partial(JudgeProcess, self.settings)
-        return LocalExecutor(self.supervisor, self.leases, devices_of(device), jobs, timed, judge)
+    def executor(
+        self,
+        device: str,
+        jobs: int,
+        timed: bool = True,
+        hardware: str = "",
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> Executor:
+        """For all devices of that name; see `ExecutorSetting`."""
+        own = (self.settings, self.supervisor, self.leases, self._threads)
+        return self.machines.executor(ExecutorSetting(device, jobs, timed, *own, hardware, tell))
 
     def verdict(self, done: Done) -> Evaluation | NoCandidate:
         """What a task of an executor has come to.
@@ -233,8 +241,11 @@ class Session:
     def counted(self, skip: NoCandidate, sizes: Sizes, device: str, protocol: Protocol) -> NoCandidate:
         """With what is known of the problem: a weak one does not count for those without an answer either.
 
-        Where that must be learnt first, it waits until nobody is timed on the device, and takes seconds.
+        Where that must be learnt first, it waits until nobody is timed on the device, and takes seconds. Other
+        machines have learnt it before they answer.
         """
+        if not self.machines.here:
+            return skip
         problem = load_problem(skip.problem, sizes=sizes_within(skip.problem, sizes))
         trivial_answers = self.supervisor.screen.known(problem, protocol, device, self.environment)
         if trivial_answers is None:
@@ -273,9 +284,3 @@ def _candidate(problem: Problem, source: str, backend: str | None) -> Candidate:
     if size > LARGEST_CANDIDATE_MB << 20:
         raise CandidateError(f"problem {problem.key}: the candidate is larger than {LARGEST_CANDIDATE_MB} MB")
     return Candidate(problem=problem.key, source=source, backend=backend or detect(source))
-
-
-def _check_backend(problem: Problem, backend: str, device: str) -> None:
-    reason = backend_named(backend).missing(worker_device(device))
-    if reason is not None:
-        raise BackendMissing(f"problem {problem.key}: {reason}")
