@@ -115,14 +115,14 @@ def test_what_a_worker_keeps_in_shared_memory_and_sockets_counts(work: str, mega
         with WorkerProcess(zygote, "worker") as worker, WorkerProcess(zygote, "worker") as other:
             if not {"mount", "network"} <= set(worker.layers):
                 pytest.skip("this platform has no namespaces")
-            before = worker._count(b"held %d" % 2**50)
+            before = worker.held(b"held %d" % 2**50)
             for each in (worker, other):
                 path = each.scratch / "candidate.py"
                 looks = "assert os.listdir('/dev/shm') == [], os.listdir('/dev/shm')"
                 path.write_text(IN_A_WORKER.format(work=work if each is worker else looks))
                 claim = each.ask(Load(str(path), "torch", "ModelNew"), 60)
                 assert claim.event == "loaded", claim.message
-            after = worker._count(b"held %d" % 2**50)
+            after = worker.held(b"held %d" % 2**50)
         assert not any(Path("/dev/shm", name).exists() for name in ("kept", "gone"))
     finally:
         zygote.close()

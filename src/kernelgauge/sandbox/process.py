@@ -14,8 +14,9 @@ from types import TracebackType
 from kernelgauge.deletion import delete
 from kernelgauge.errors import MachineError
 from kernelgauge.sandbox.freeze import Pursuit, Running, ran_since
+from kernelgauge.sandbox.holder import Holder, spin_until_readable
 from kernelgauge.sandbox.reaper import Reaper, is_readable
-from kernelgauge.sandbox.resource_usage import ResourceUsage, count
+from kernelgauge.sandbox.resource_usage import ResourceUsage
 from kernelgauge.sandbox.spot_check import readable
 from kernelgauge.sandbox.worker_errors import (
     WORKER_FAILURES,
@@ -32,29 +33,8 @@ from kernelgauge.wire.messages import LARGEST_MESSAGE, Claim, Event, parse_claim
 
 _SETUP_SECONDS = 60.0
 _LOG_BYTES = 32 * 1024
-# As long as a core is not needed elsewhere: longer calls are not hurt by the time it takes to be woken.
-_SPIN_SECONDS = 0.02
-# Who stops when told to has done so by then, and the holder may need the core that looking takes.
-_PURSUIT_SECONDS = 0.001
 # How often the parent looks how much a worker holds while it waits for it.
 _LOOK_SECONDS = 0.25
-
-
-def _spin_until_readable(
-    channel: socket.socket, seconds: float = _SPIN_SECONDS, meanwhile: Callable[[], None] = lambda: None
-) -> bool:
-    """Whether there was something to read within the first milliseconds."""
-    deadline = time.perf_counter() + seconds
-    while time.perf_counter() < deadline:
-        meanwhile()
-        try:
-            channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            continue
-        except OSError:
-            pass
-        return True
-    return False
 
 
 class WorkerProcess:
@@ -105,8 +85,8 @@ class WorkerProcess:
         # Opened once, here: by the time it is read, the worker may have put something else in its place.
         self._log = os.open(self.scratch / "log.txt", os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._holder_control, holder_side = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._reaper = Reaper()
+        self._holder = Holder(self._reaper)
         self._frozen = False
         self._limited = sealed and role == "worker"
         self._folders = [self.scratch, *writable]
@@ -115,11 +95,13 @@ class WorkerProcess:
         self._others_ns = 0
         try:
             try:
-                zygote.fork(request, [theirs.fileno(), self._reaper.reporting, self._log, holder_side.fileno()])
+                zygote.fork(
+                    request, [theirs.fileno(), self._reaper.reporting, self._log, self._holder.theirs.fileno()]
+                )
             finally:
                 self._reaper.handed_over()
                 theirs.close()
-                holder_side.close()
+                self._holder.theirs.close()
             self._reaper.await_birth(_SETUP_SECONDS)
             self.layers = self.receive("ready", _SETUP_SECONDS).layers
             if sealed and role == "worker":
@@ -167,7 +149,7 @@ class WorkerProcess:
             spin: look again and again for a while before sleeping: being woken takes as long as a short kernel.
             idle: as for `ask`.
         """
-        there = spin and _spin_until_readable(self._channel)
+        there = spin and spin_until_readable(self._channel)
         if not there and (passed := self._passed_without_message(seconds, idle or (lambda: seconds))):
             self.kill()
             raise WorkerTimedOut(passed)
@@ -197,19 +179,14 @@ class WorkerProcess:
         if not self._limited or not self.pid:
             return
         try:
-            self.usage.look(self._count)
+            self.usage.look(self.held)
         except (WorkerTooLarge, DiskFilled):
             self.kill()
             raise
 
-    def _count(self, order: bytes) -> int:
-        """What comes of an order to count; see `resource_usage`."""
-        if not self._has_holder():
-            return count(order, [self.pid], self._folders)
-        try:
-            return int(self._answer_of_holder(order))
-        except (OSError, ValueError):  # it ends with the worker
-            return 0
+    def held(self, order: bytes) -> int:
+        """What comes of an order to count what it holds; see `resource_usage`."""
+        return self._holder.count(order, self._folders)
 
     def parse(self, raw: bytes, answer: Event) -> Claim:
         """A claim from `raw` of the kind expected next; anything else ends the worker."""
@@ -249,7 +226,7 @@ class WorkerProcess:
         halted = time.perf_counter_ns()
         worker = Pursuit(self.pid)
         others_before = self._others_ns
-        self._before, self._still = self._still, self._ask_holder(b"stop", worker.look)
+        self._before, self._still = self._still, self._holder.running(b"stop", worker.look)
         ran_ns, used_ns = worker.ran_ns(halted)
         if self._still.processes < 0:
             return halted + ran_ns
@@ -270,29 +247,7 @@ class WorkerProcess:
         """In words, if the worker or anything it has started has run since `freeze`; empty if nothing has."""
         if not self._frozen or self._still.processes < 0:
             return ""
-        return ran_since(self._still, lambda: self._ask_holder(b"tell"))
-
-    def _ask_holder(self, order: bytes, meanwhile: Callable[[], None] | None = None) -> Running:
-        """What the processes of the worker's namespace do.
-
-        Args:
-            meanwhile: called again and again as long as the answer has not come, at first.
-        """
-        if not self._has_holder():
-            return Running()
-        try:
-            return Running.decode(self._answer_of_holder(order, meanwhile))
-        except (OSError, ValueError):  # it ends with the worker
-            return Running()
-
-    def _has_holder(self) -> bool:
-        return bool(self._reaper.holder) and self.alive()
-
-    def _answer_of_holder(self, order: bytes, meanwhile: Callable[[], None] | None = None) -> bytes:
-        self._holder_control.send(order)
-        if meanwhile is None or not _spin_until_readable(self._holder_control, _PURSUIT_SECONDS, meanwhile):
-            is_readable(self._holder_control.fileno(), _SETUP_SECONDS)
-        return self._holder_control.recv(256)
+        return ran_since(self._still, lambda: self._holder.running(b"tell"))
 
     def alive(self) -> bool:
         """Whether it has not ended."""
@@ -350,7 +305,7 @@ class WorkerProcess:
         with contextlib.suppress(MachineError, TimeoutError):
             self.kill()
         self._channel.close()
-        self._holder_control.close()
+        self._holder.close()
         self.await_end()
         self._reaper.close()
         if self._log >= 0:
