@@ -10,6 +10,8 @@ import socket
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -76,3 +78,14 @@ class Server:
             return answer.status, {name.lower(): value for name, value in answer.getheaders()}, plain
         finally:
             connection.close()
+
+
+@contextmanager
+def begun(folder: Path, quick: str) -> Iterator[Server]:
+    """A server that ends with the block, if a test has not ended it before."""
+    made = Server(folder, quick)
+    try:
+        yield made
+    finally:
+        made.end()
+        made.engine.dispose()

@@ -25,7 +25,7 @@ pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
 
 from kernelgauge_client import PARTS, Judge, JudgeError, NoServer, Refused
 from kernelgauge_client.answers import FEEDBACK
-from serving import Server
+from serving import Server, begun
 from sqlalchemy import select
 
 from kernelgauge.serve.database import reading, submissions
@@ -47,12 +47,8 @@ def slow(number: int) -> str:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, quick: str) -> Iterator[Server]:
-    made = Server(tmp_path_factory.mktemp("server"), quick)
-    try:
+    with begun(tmp_path_factory.mktemp("server"), quick) as made:
         yield made
-    finally:
-        made.end()
-        made.engine.dispose()
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ async with Judge("http://127.0.0.1:8000", "kg_...", reward="interval") as judge:
 """
 
 from kernelgauge_client.answers import PARTS
-from kernelgauge_client.errors import JudgeError, NoServer, Refused
+from kernelgauge_client.errors import JudgeError, NoServer, NoVerdict, Refused
 from kernelgauge_client.judge import Judge, JudgeSettings
 
-__all__ = ["PARTS", "Judge", "JudgeError", "JudgeSettings", "NoServer", "Refused"]
+__all__ = ["PARTS", "Judge", "JudgeError", "JudgeSettings", "NoServer", "NoVerdict", "Refused"]

@@ -2,7 +2,8 @@
 
 JudgeError
 ├── Refused      the server has understood the request, and says why it does not take it
-└── NoServer     no server has ever answered at this address
+├── NoServer     no server has ever answered at this address
+└── NoVerdict    an adapter's alone, where its framework knows no other way to leave a trajectory out
 """
 
 
@@ -24,3 +25,7 @@ class Refused(JudgeError):
 
 class NoServer(JudgeError):
     """Nothing answers there, and nothing ever has: the address is wrong, or the server was not started."""
+
+
+class NoVerdict(JudgeError):
+    """A trajectory without a verdict, in a framework that would take any number for a reward."""
