@@ -137,7 +137,15 @@ PRINTED = {
     "findings": Described(list[verify.ProblemResult], "`problems verify --json`"),
     "imported": Described(_with(Imported, format=(int, ...)), "`problems import --json`"),
     "generated": Described(
-        _printed("Generated", "Fresh problems as a suite.", suite=str, folder=str, problems=tuple[str, ...]),
+        _printed(
+            "Generated",
+            "Fresh problems as a suite: which were kept, what for, and which were too near the built-in suite.",
+            suite=str,
+            folder=str,
+            problems=tuple[str, ...],
+            purpose=suites.Purpose,
+            too_near=tuple[str, ...],
+        ),
         "`problems generate --json`",
     ),
 }
