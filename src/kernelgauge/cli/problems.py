@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernelgauge.cli import fresh, suites
+from kernelgauge.cli import dataset, fresh, suites
 from kernelgauge.cli.options import (
     AsJson,
     DeviceName,
@@ -34,6 +34,7 @@ app.command("suites")(suites.suites)
 app.command("import")(suites.import_)
 app.command("remove")(suites.remove)
 app.command("generate")(fresh.generate)
+app.command("dataset")(dataset.dataset)
 
 
 @app.command("list")
