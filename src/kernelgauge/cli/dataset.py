@@ -65,10 +65,10 @@ def dataset(
     default = level is None and names is None and meant is None
     levels = list(DEFAULT_LEVELS) if default else parse_levels(level)
     keys = [key for key in select(levels, names, meant) if split is None or entry(key).split == split.value]
-    if not keys:
+    if split and not keys:
         raise UsageError(
-            f"no problem of those asked for is to be used as {split.value if split else ''!r}: `kernelgauge problems "
-            "generate` splits what it draws to train on"
+            f"no problem of those asked for is in the split {split.value!r}: `kernelgauge problems generate` splits "
+            "what it draws to train on"
         )
     known = measured_headroom(headroom, keys) if headroom else {}
     lacking = [key for key in keys if headroom and key not in known]
@@ -79,6 +79,8 @@ def dataset(
             err=True,
         )
     language = backend_named(backend or backend_for(where))
+    if device is None and where not in language.devices:  # nothing runs here: it need not be this machine's
+        where = language.devices[0]
     judged = chosen_protocol(protocol, math, None, None, where, kernel_policy)
     prompts = Prompts(Asked(backend=language.name, option=option.value, protocol=judged, device=where))
     made = rows(keys, prompts, language.name, sizes_of_run(sizes, where, keys), known, in_stages(known, stages))
