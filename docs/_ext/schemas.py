@@ -38,6 +38,7 @@ from kernelgauge.schema import (
 )
 from kernelgauge.schema.summary import Summary
 from kernelgauge.selftest import certify, self_test
+from kernelgauge.training import dataset
 from kernelgauge.verification import verify
 
 FOLDER = ROOT / "src" / "kernelgauge" / "schema" / "json" / f"v{FORMAT}"
@@ -83,6 +84,7 @@ STORED = {
     "attempt": Described(AttemptRecord, "a line of `attempts.jsonl`"),
     "baseline": Described(Baseline, "a line of `baselines.jsonl`"),
     "peaks": Described(Peaks, "a file of `peaks/` in the cache; `doctor --measure --json`"),
+    "row": Described(dataset.Row, "a line of what `problems dataset` writes"),
     "suite": Described(suites.About, "`suite.json` of an imported suite, which counts its format by itself"),
 }
 PRINTED = {
@@ -137,7 +139,15 @@ PRINTED = {
     "findings": Described(list[verify.ProblemResult], "`problems verify --json`"),
     "imported": Described(_with(Imported, format=(int, ...)), "`problems import --json`"),
     "generated": Described(
-        _printed("Generated", "Fresh problems as a suite.", suite=str, folder=str, problems=tuple[str, ...]),
+        _printed(
+            "Generated",
+            "Fresh problems as a suite: which were kept, what for, and which were too near the built-in suite.",
+            suite=str,
+            folder=str,
+            problems=tuple[str, ...],
+            purpose=suites.Purpose,
+            too_near=tuple[str, ...],
+        ),
         "`problems generate --json`",
     ),
 }

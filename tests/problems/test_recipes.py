@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from kernelgauge.cli.problems import app
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import ProblemError, StoreError, UsageError
 from kernelgauge.problems import catalogue
+from kernelgauge.problems.distance import structure
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.problems.recipes import fusion, twin, variants
 from kernelgauge.problems.recipes.drawn import Drawn
@@ -136,6 +138,43 @@ def test_generated_suite_works_by_name(session: Session, tmp_path: Path, monkeyp
         assert verify(session, key, [load_protocol("strict")]).broken == ()
     again = command_here("problems", "generate", *options)
     assert again.returncode == 2 and "already" in again.stderr
+
+
+def test_what_is_too_near_the_suite_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNELGAUGE_SUITES", str(tmp_path / "suites"))
+    monkeypatch.setattr(fresh, "unsound", lambda session, drawn: None)  # the distance alone is the subject
+    asked = ["--recipe", "variants", "--count", "20", "--seed", "3", "--validation", "0.3", "--json"]
+    done = CliRunner().invoke(app, ["generate", *asked, "--suite", "far"])
+    found = json.loads(done.stdout)
+    assert found["purpose"] == "training" and len(found["too_near"]) >= 3
+    for why in found["too_near"]:
+        assert re.search(r"^\w+: 0(\.0\d+)? from \d/\d+_\w+, nearer than 0.1$", why)
+        assert f"kernelgauge: refused: {why}" in done.stderr
+    entries = catalogue.suite_named("far").entries.values()
+    assert min(each.nearest.distance for each in entries) >= 0.1
+    assert {each.split for each in entries} == {"train", "validation"}
+    everything = CliRunner().invoke(app, ["generate", *asked, "--suite", "near", "--distance", "0"])
+    assert json.loads(everything.stdout)["too_near"] == []
+    assert min(each.nearest.distance for each in catalogue.suite_named("near").entries.values()) == 0
+    # The same structure is on the same side of both suites, whatever its place and sizes.
+    sides = {structure(each.path.read_text()): each.split for each in catalogue.suite_named("near").entries.values()}
+    assert all(sides.get(structure(each.path.read_text()), each.split) == each.split for each in entries)
+
+
+def test_a_suite_of_twins_says_that_it_is_not_to_train_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNELGAUGE_SUITES", str(tmp_path / "suites"))
+    monkeypatch.setattr(fresh, "unsound", lambda session, drawn: None)
+    asked = ["generate", "--recipe", "twin 1/1", "--count", "2"]
+    done = CliRunner().invoke(app, [*asked, "--suite", "twins"])
+    assert "for evaluation and not for training" in done.stdout
+    assert catalogue.suite_named("twins").about.purpose == "evaluation"
+    for each in catalogue.suite_named("twins").entries.values():
+        assert (each.split, each.nearest.problem, each.nearest.distance) == (None, "1/1", 0.0)
+    (row,) = (each for each in json.loads(CliRunner().invoke(app, ["suites", "--json"]).stdout) if each["purpose"])
+    assert (row["name"], row["purpose"]) == ("twins", "evaluation")
+    held = CliRunner().invoke(app, [*asked, "--suite", "none", "--distance", "0.1"])
+    assert isinstance(held.exception, ProblemError) and "only 0 of 2" in str(held.exception)
+    assert "0 from 1/1_square_matrix_multiplication, nearer than 0.1" in held.stderr
 
 
 def test_what_was_drawn_before_a_recipe_ran_dry_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

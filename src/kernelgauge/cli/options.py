@@ -28,6 +28,13 @@ class SizesOption(StrEnum):
     pretrained = "pretrained"
 
 
+class SplitOption(StrEnum):
+    """Which part of a suite that was generated to train on."""
+
+    train = "train"
+    validation = "validation"
+
+
 class DeviceOption(StrEnum):
     """Where candidates run."""
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernelgauge.cli import fresh, suites
+from kernelgauge.cli import dataset, fresh, suites
 from kernelgauge.cli.options import (
     AsJson,
     DeviceName,
     MathName,
     SizesOption,
+    SplitOption,
     SuiteName,
     chosen_device,
     parse_levels,
@@ -33,6 +34,7 @@ app.command("suites")(suites.suites)
 app.command("import")(suites.import_)
 app.command("remove")(suites.remove)
 app.command("generate")(fresh.generate)
+app.command("dataset")(dataset.dataset)
 
 
 @app.command("list")
@@ -49,6 +51,9 @@ def list_(
     sizes: Annotated[
         SizesOption | None, typer.Option("--sizes", help="Only problems that have these, such as small.")
     ] = None,
+    split: Annotated[
+        SplitOption | None, typer.Option("--split", help="Only one part of a suite that was generated to train on.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """All problems: number, name, tags, work at full sizes, and how weak each is at the published inputs.
@@ -64,7 +69,7 @@ def list_(
     rows = [_row(entry(key), peaks) for key in (_having(keys, sizes.value) if sizes else keys)]
     wanted = {part.strip() for part in (tag or "").split(",") if part.strip()}
     low, high = parse_range("--intensity", intensity)
-    rows = [row for row in rows if wanted <= set(row["tags"])]
+    rows = [row for row in rows if wanted <= set(row["tags"]) and (split is None or row["split"] == split.value)]
     if intensity is not None:
         rows = [row for row in rows if row["intensity"] is not None and low <= row["intensity"] <= high]
     if as_json:

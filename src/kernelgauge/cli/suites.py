@@ -24,7 +24,7 @@ def suites(as_json: AsJson = False) -> None:
     from rich.table import Table
 
     table = Table(box=None, header_style="bold")
-    for column in ("suite", "problems by level", "origin", "where"):
+    for column in ("suite", "problems by level", "origin", "for", "where"):
         table.add_column(column, overflow="fold")
     for row in rows:
         counts = ", ".join(f"{level}: {count}" for level, count in row["levels"].items())
@@ -32,6 +32,7 @@ def suites(as_json: AsJson = False) -> None:
             row["name"],
             counts,
             escape(row["origin"] if row["damage"] is None else row["damage"]),
+            row["purpose"] or "",
             escape(row["folder"]),
         )
     Console().print(table)
@@ -48,12 +49,12 @@ def _row(name: str) -> dict[str, Any]:
     from kernelgauge.problems.catalogue import suite_named
     from kernelgauge.problems.suites import suites_folder
 
-    row: dict[str, Any] = {"name": name, "origin": None, "created": None, "levels": {}}
+    row: dict[str, Any] = {"name": name, "origin": None, "created": None, "purpose": None, "levels": {}}
     row["folder"] = str(suites_folder() / name)
     try:
         found = suite_named(name)
         levels = {level: len(found.keys([level])) for level in found.levels}
-        about = found.about.model_dump(mode="json", include={"origin", "created"})
+        about = found.about.model_dump(mode="json", include={"origin", "created", "purpose"})
     except ProblemError as error:
         return row | {"damage": str(error)}
     return row | about | {"levels": levels, "folder": str(found.folder), "damage": None}

@@ -19,7 +19,7 @@ from kernelgauge.errors import ProblemError
 from kernelgauge.problems import suites
 from kernelgauge.problems.sizes import Constant
 from kernelgauge.problems.suites import BUILT_IN
-from kernelgauge.schema import SUITE_NAME, Domain, Record, Sizes, Weakness, suite_of
+from kernelgauge.schema import SUITE_NAME, Domain, Nearest, Record, Sizes, Split, Weakness, suite_of
 
 LEVELS = (1, 2, 3, 4)
 DEFAULT_LEVELS = (1, 2, 3)
@@ -45,6 +45,10 @@ class Entry(Record):
     sizes: dict[Sizes, dict[str, Constant]]
     """Per reduced size: the constants that differ from the text's own, which are the full ones."""
     weakness: Weakness | None
+    nearest: Nearest | None = None
+    """Of the built-in suite, where the problem was generated."""
+    split: Split | None = None
+    """Only of a suite that was generated to train on."""
     path: Path = Field(exclude=True)
 
     @property

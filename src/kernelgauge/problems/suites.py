@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -36,6 +37,10 @@ _STAGING = ".staging-"
 _ASIDE = ".aside-"
 
 
+Purpose = Literal["training", "evaluation"]
+"""What a generated suite is for. One of twins is near the built-in suite by design: to train on it would spoil it."""
+
+
 class About(Record):
     """`suite.json`: what a suite says about itself. The name that counts is that of its folder."""
 
@@ -44,6 +49,8 @@ class About(Record):
     origin: str
     """Where its problems come from, in words."""
     created: date
+    purpose: Purpose | None = None
+    """None: nobody has said so, as of an imported suite."""
 
 
 def suites_folder() -> Path:

@@ -13,6 +13,8 @@ from kernelgauge.schema.elsewhere import Elsewhere
 Sizes = Literal["full", "medium", "small", "odd", "pretrained"]
 """Which values a problem's constants have; `pretrained`: the full sizes, with published weights, not random ones."""
 Domain = Literal["real", "positive", "fixed"]
+Split = Literal["train", "validation"]
+"""Which part of a generated suite a problem is in: what a policy learns from, or what shows how far it has come."""
 
 
 class Weakness(Record):
@@ -21,6 +23,21 @@ class Weakness(Record):
     severity: Literal["fatal", "weak", "minor"]
     kinds: tuple[str, ...]
     note: str
+
+
+class Nearest(Record):
+    """Which problem of the built-in suite is the nearest to a generated one."""
+
+    problem: str
+    """Its key, such as `1/23`."""
+    name: str
+    distance: float = Field(ge=0, le=1)
+    """0 for the same computation, 1 for nothing in common; see `problems.distance`."""
+
+    @property
+    def label(self) -> str:
+        """Key and name together, as in messages: `1/23_softmax`."""
+        return f"{self.problem}_{self.name}"
 
 
 class Problem(Record):

@@ -1,4 +1,4 @@
-"""Fresh problems: drawn from a recipe, kept only if they run, agree with themselves and say something.
+"""Fresh problems: drawn from a recipe, kept only if they run, agree with themselves, say something and are new.
 
 What is kept depends on the seed alone: the seeds of the trials that decide are public ones.
 """
@@ -6,7 +6,7 @@ What is kept depends on the seed alone: the seeds of the trials that decide are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -16,15 +16,20 @@ from kernelgauge.config import Protocol, load_protocol
 from kernelgauge.errors import ProblemError, UsageError
 from kernelgauge.problems import suites
 from kernelgauge.problems.catalogue import entry
+from kernelgauge.problems.distance import nearest
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.problems.recipes import fusion, twin, variants
 from kernelgauge.problems.recipes.drawn import Drawn
 from kernelgauge.problems.sizes import with_constants
+from kernelgauge.problems.splits import split_of
 from kernelgauge.problems.writing import Row, write_suite
-from kernelgauge.schema import Problem, Sizes, why_weak
+from kernelgauge.schema import Problem, Sizes, Split, why_weak
 from kernelgauge.session.session import Session
 from kernelgauge.verification.facts import misbehaviour
 from kernelgauge.verification.verify import REDUCED
+
+DISTANCE = 0.1
+"""How far from every problem of the built-in suite a problem to train on must be."""
 
 _DRAWS_PER_PROBLEM = 20
 _SAME = 1e-6
@@ -37,7 +42,7 @@ Draw = Callable[[int], Drawn]
 
 
 def recipe(session: Session, words: str, seed: int) -> Draw:
-    """What `--recipe` names: `fusion`, `variants`, or `twin 1/23`.
+    """What `--recipe` names: `fusion`, `variants`, or `twin 2/76`.
 
     Raises:
         UsageError: there is no such recipe.
@@ -50,11 +55,26 @@ def recipe(session: Session, words: str, seed: int) -> Draw:
         return partial(variants.draw, seed)
     if name == "twin" and rest:
         return _twins(session, rest.strip(), seed)
-    raise UsageError(f"there is no recipe {words!r}: say fusion, variants, or 'twin 1/23' for a twin of a problem")
+    raise UsageError(f"there is no recipe {words!r}: say fusion, variants, or 'twin 2/76' for a twin of a problem")
 
 
-def generate(session: Session, draw: Draw, count: int) -> Iterator[Drawn]:
-    """`count` sound problems with names of their own.
+def purpose(words: str) -> suites.Purpose:
+    """What a recipe's problems are for: twins are near the built-in suite by design."""
+    return "evaluation" if words.split()[:1] == ["twin"] else "training"
+
+
+def generate(
+    session: Session,
+    draw: Draw,
+    count: int,
+    distance: float = 0.0,
+    too_near: Callable[[str], None] = lambda why: None,
+) -> Iterator[Drawn]:
+    """`count` sound problems with names of their own, each with its nearest problem of the built-in suite.
+
+    Args:
+        distance: a problem must be at least so far from that one; see `problems.distance`.
+        too_near: told of each one that is not, in a sentence.
 
     Raises:
         ProblemError: the recipe gives no more sound problems.
@@ -64,21 +84,47 @@ def generate(session: Session, draw: Draw, count: int) -> Iterator[Drawn]:
     refused: list[str] = []
     for number in range(count * _DRAWS_PER_PROBLEM):
         drawn = draw(number)
-        before = drawn.name in names or drawn.source in seen
-        why = f"{drawn.name}: drawn before" if before else unsound(session, drawn)
+        if drawn.name in names or drawn.source in seen:
+            refused.append(f"{drawn.name}: drawn before")
+            continue
         seen.add(drawn.source)
-        if why is not None:
+        found = nearest(drawn.source)
+        if found.distance < distance:
+            refused.append(f"{drawn.name}: {found.distance:.2g} from {found.label}, nearer than {distance:.2g}")
+            too_near(refused[-1])
+            continue
+        if why := unsound(session, drawn):
             refused.append(why)
             continue
         names.add(drawn.name)
-        yield drawn
+        yield replace(drawn, nearest=found)
         if len(names) == count:
             return
     reasons = "; ".join(refused[-3:])
     raise ProblemError(f"only {len(names)} of {count} problems came out sound; the last ones refused: {reasons}")
 
 
-def install(kept: Sequence[Drawn], words: str, seed: int, suite: str, overwrite: bool) -> Path:
+@dataclass(frozen=True)
+class Origin:
+    """How a suite of fresh problems came about."""
+
+    words: str
+    """Its recipe, as `recipe` takes it."""
+    seed: int
+    distance: float
+    """The limit that its problems have kept."""
+    validation: float = 0.1
+    split_seed: int = 0
+    """As `problems.splits` takes them; a suite that is for evaluation is not split."""
+
+    def split(self, drawn: Drawn) -> Split | None:
+        """The part of the suite that a problem belongs to."""
+        if purpose(self.words) == "evaluation":
+            return None
+        return split_of(drawn.source, self.validation, self.split_seed)
+
+
+def install(kept: Sequence[Drawn], made: Origin, suite: str, overwrite: bool) -> Path:
     """Make fresh problems the suite of that name, numbered by level in their order; returns its folder.
 
     Raises:
@@ -89,9 +135,15 @@ def install(kept: Sequence[Drawn], words: str, seed: int, suite: str, overwrite:
     for drawn in kept:
         rows = levels.setdefault(drawn.level, [])
         facts = {"number": len(rows) + 1, "name": drawn.name, "tags": drawn.tags, "domains": drawn.domains}
-        rows.append(({**facts, "sizes": drawn.sizes, "weakness": None}, drawn.source))
-    origin = f"recipe {words}, seed {seed}, kernelgauge {version('kernelgauge')}"
-    about = suites.About(name=suite, origin=origin, created=datetime.now(UTC).date())
+        near = {"nearest": drawn.nearest and drawn.nearest.model_dump(mode="json"), "split": made.split(drawn)}
+        rows.append(({**facts, "sizes": drawn.sizes, "weakness": None, **near}, drawn.source))
+    origin = f"recipe {made.words}, seed {made.seed}, distance {made.distance:.2g}"
+    about = suites.About(
+        name=suite,
+        origin=f"{origin}, kernelgauge {version('kernelgauge')}",
+        created=datetime.now(UTC).date(),
+        purpose=purpose(made.words),
+    )
     with suites.installing(suite, overwrite) as folder:
         write_suite(folder, about, levels)
     return suites.suites_folder() / suite
