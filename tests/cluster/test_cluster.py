@@ -20,7 +20,7 @@ from waiting import comes_true
 
 from kernelgauge.errors import MachineError
 from kernelgauge.execution.machines import machines_named
-from kernelgauge.schema import Evaluation, Problem
+from kernelgauge.schema import Candidate, Evaluation, Problem
 from kernelgauge.session.contest import Watch
 from kernelgauge.session.run import judge_run, planned
 from kernelgauge.store.baselines import FILE, read
@@ -72,9 +72,7 @@ class Several:
     def samples(self, problem: str) -> range:
         return range(self._count)
 
-    def complete(self, problem: Problem, sample: int, device: str) -> object:
-        from kernelgauge.schema import Candidate
-
+    def complete(self, problem: Problem, sample: int, device: str) -> Candidate:
         text = BUILT if self._built and sample == 0 else REFERENCE.replace("class Model(", "class ModelNew(")
         text += f"# {os.getpid()} {sample}\n"
         return Candidate(problem=problem.key, source=text, backend="torch", contestant=self.name, sample=sample)
