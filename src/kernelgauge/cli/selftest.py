@@ -39,6 +39,7 @@ def selftest(
     """
     from kernelgauge.config import load_protocol
     from kernelgauge.execution.machines import machines_named
+    from kernelgauge.hardware.environment import missing_device
     from kernelgauge.selftest.self_test import LIMITS, chosen, left_behind
     from kernelgauge.selftest.self_test import selftest as run
 
@@ -47,6 +48,8 @@ def selftest(
         raise UsageError(f"no specimen, class, area or kind is called {only!r}: see docs/explanation/threat-model.md")
     load_protocol(protocol)  # what is wrong with it is said before anything is judged
     machines = machines_named(executor)
+    if gpu and machines.here and (reason := missing_device("cuda")):
+        raise UsageError(f"--gpu: {reason}")
     where = machines.device("cuda" if gpu else "cpu")
     from kernelgauge.cli.progress import counting
     from kernelgauge.session.session import Session
