@@ -178,13 +178,12 @@ class JudgeActor:
         self._in_a_turn += 1
         keep = self._in_a_turn < _MOST_IN_A_TURN and self._is_followed(job)
         call = partial(judged, job=job, progress=progress, timed=self._timed, keep=keep, on_device=on_device)
+        kept = False
         try:
             record: Evaluation = self._process.call(call, f"problem {job.problem.key}", self._device)
-        except BaseException:
-            keep = False
-            raise
+            kept = keep
         finally:
-            if not keep:
+            if not kept:
                 self._end_turn()
         return record
 

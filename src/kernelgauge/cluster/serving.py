@@ -5,11 +5,8 @@ What a judge holds when its node dies, another takes when its lease has run out:
 
 from __future__ import annotations
 
-import logging
 import os
 import subprocess
-import threading
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -18,12 +15,10 @@ from ray.exceptions import GetTimeoutError, RayError
 
 from kernelgauge.cluster.fleet import JUDGE
 from kernelgauge.cluster.options import ClusterOptions
+from kernelgauge.execution.kept_alive import KeptAlive
 
 _GRACE_SECONDS = 60.0
-_PAUSE_SECONDS = 5.0
-_LONGEST_PAUSE_SECONDS = 300.0
 _LOOK_SECONDS = 0.5
-_log = logging.getLogger(__name__)
 
 
 class ServingActor:
@@ -54,7 +49,7 @@ class ServingActor:
             self._judge.terminate()
 
 
-class ServingPool:
+class ServingPool(KeptAlive):
     """So many judges on a cluster, each begun again on whichever node there is when it has ended.
 
     Args:
@@ -67,35 +62,14 @@ class ServingPool:
     ):
         self._command, self._secrets = list(command), secrets
         self._wants = _resources(options, device)
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._keep, daemon=True) for _ in range(count)]
-        for thread in self._threads:
-            thread.start()
+        super().__init__(count)
 
-    def close(self) -> None:
-        """Tell them to end; what they have not judged goes back to the queue."""
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-
-    def _keep(self) -> None:
-        pause = _PAUSE_SECONDS
-        while not self._stop.is_set():
-            began = time.monotonic()
-            end = self._lived()
-            if self._stop.is_set():
-                return
-            if time.monotonic() - began > _LONGEST_PAUSE_SECONDS:
-                pause = _PAUSE_SECONDS
-            _log.warning("a judge on the cluster %s; another begins in %.0f s", end, pause)
-            self._stop.wait(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-
-    def _lived(self) -> str:
+    def lived(self) -> str:
+        """See `KeptAlive.lived`."""
         actor = ray.remote(ServingActor).options(**self._wants, max_concurrency=2).remote()
         try:
             ended = actor.judge.remote(self._command, self._secrets)
-            while not self._stop.is_set():
+            while not self.stop.is_set():
                 with suppress(GetTimeoutError):
                     return str(ray.get(ended, timeout=_LOOK_SECONDS))
             with suppress(RayError):  # nothing has begun where it still waits for its node

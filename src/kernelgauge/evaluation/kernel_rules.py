@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field
@@ -21,14 +21,13 @@ from kernelgauge.checks.library_entries import entered, entries, of_pytorch
 from kernelgauge.checks.memory_plan import MemoryPlan
 from kernelgauge.checks.operators import computes
 from kernelgauge.checks.rules import Read, Seen
-from kernelgauge.config import MathMode
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ReferenceTooLarge
 from kernelgauge.evaluation.correctness.trials import WeightSync
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.sides.build_files import content_of, files_of
-from kernelgauge.evaluation.sides.model_worker import ModelWorker, Source
-from kernelgauge.evaluation.sides.prefork import PreforkPool, await_device
+from kernelgauge.evaluation.sides.model_worker import Source
+from kernelgauge.evaluation.sides.prefork import PreforkPool
 from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.profiling.kernel_names import short_name
@@ -124,21 +123,11 @@ class WatchedSide(Side):
         """What the candidate's build has left."""
         return self._source.build_dir
 
-    def open(
-        self,
-        init: Any,
-        seed: int,
-        randomise: bool,
-        math: MathMode,
-        state: bytes | None = None,
-        beside: ModelWorker | None = None,
-    ) -> None:
-        """As every side, but watched."""
-        await_device(self.process, self._device, self.limits.load_seconds)
+    def before_loading(self) -> None:
+        """Have what is watched begin: nothing of the candidate has run yet."""
         places = [list(place) for place in self._places]
         said = self.ask(Watch(worker_device(self._device), places), self.limits.load_seconds)
-        self.kernels_seen = bool(said.data.get("kernels_seen"))  # nothing of the candidate has run yet
-        super().open(init, seed, randomise, math, state, beside)
+        self.kernels_seen = bool(said.data.get("kernels_seen"))
 
 
 class Rules:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 import socket
 import subprocess
-import threading
-import time
 from collections.abc import Sequence
 
 import uvicorn
 from starlette.applications import Starlette
 
 from kernelgauge.errors import MachineError
+from kernelgauge.execution.kept_alive import KeptAlive
 
-_PAUSE_SECONDS = 5.0
-_LONGEST_PAUSE_SECONDS = 600.0
 _GRACE_SECONDS = 60.0
 _MOST_CONNECTIONS = 1000
 # For answers under way when the server ends: a stream would go on until its batch is judged. Its reader comes again.
 _STREAM_GRACE_SECONDS = 3
-_log = logging.getLogger(__name__)
 
 
-class JudgePool:
+class JudgePool(KeptAlive):
     """Processes that judge. They are not threads here, so that no page that is made disturbs a clock.
 
     Args:
@@ -33,37 +28,15 @@ class JudgePool:
 
     def __init__(self, command: Sequence[str], environment: dict[str, str], count: int):
         self._command, self._environment = list(command), environment
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._keep, daemon=True) for _ in range(count)]
-        for thread in self._threads:
-            thread.start()
+        super().__init__(count)
 
-    def close(self) -> None:
-        """Tell them to end; what they have not judged goes back to the queue."""
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-
-    def _keep(self) -> None:
-        pause = _PAUSE_SECONDS
-        while not self._stop.is_set():
-            began = time.monotonic()
-            end = self._lived()
-            if self._stop.is_set():
-                return
-            if time.monotonic() - began > _LONGEST_PAUSE_SECONDS:
-                pause = _PAUSE_SECONDS
-            _log.warning("a judge %s; another begins in %.0f s", end, pause)
-            self._stop.wait(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-
-    def _lived(self) -> str:
-        """Begin a judge and stay with it; returns in words how it ended, which it is told to when all do."""
+    def lived(self) -> str:
+        """See `KeptAlive.lived`."""
         try:
             judge = subprocess.Popen(self._command, env=self._environment, stdin=subprocess.DEVNULL)
         except OSError as error:  # no memory, or no process left: there may be some later
             return f"could not be begun: {error}"
-        while judge.poll() is None and not self._stop.wait(0.2):
+        while judge.poll() is None and not self.stop.wait(0.2):
             pass
         if judge.poll() is None:
             judge.terminate()

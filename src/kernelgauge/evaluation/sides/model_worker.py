@@ -112,6 +112,7 @@ class ModelWorker:
             await_device(self.process, self._device, self.limits.load_seconds)
         except OutOfDeviceMemory as error:
             raise Failure(Outcome.OUT_OF_MEMORY, str(error)) from error
+        self.before_loading()
         scratch = self.process.scratch
         path = scratch / "candidate.py"
         path.write_text(self._source.text)
@@ -136,6 +137,9 @@ class ModelWorker:
         construct = Construct(source.attribute, init, seed, randomise, math, device, state_path, self._plan.tight)
         self.ask(construct, limit, idle=idle)
         self.opened_s = time.monotonic() - began
+
+    def before_loading(self) -> None:
+        """What a worker is told before anything of its source runs."""
 
     def _bring_build(self) -> Path | None:
         """A copy of the candidate's build where its worker may read it: the cache holds others' builds too."""
