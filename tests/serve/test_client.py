@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -103,6 +104,24 @@ def test_a_server_that_has_answered_once_is_away_in_the_steps_after_it(server: T
         )
     with pytest.raises(NoServer):
         asyncio.run(never("1/19", "x = 1"))
+
+
+def test_a_server_that_dies_before_its_first_answer_is_away() -> None:
+    """A judge that is killed with its first batch in hand: the address is right, and who waits gets a verdict."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+
+        def dies() -> None:
+            taken, _ = listening.accept()
+            taken.recv(1 << 16)
+            listening.close()
+            taken.close()
+
+        dying = threading.Thread(target=dies, daemon=True)
+        dying.start()
+        answer = asyncio.run(Judge(f"http://127.0.0.1:{port}", "kg_x", patience_s=0.3)("1/19", "x = 1"))
+        dying.join()
+    assert answer["retry"] and answer["status"] == "no_verdict" and "has not answered for 0.3 s" in answer["reason"]
 
 
 def test_connections_are_kept_inside_async_with(server: ThreadingHTTPServer) -> None:

@@ -19,10 +19,12 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 10.0
 _SILENCE_SECONDS = 45.0
 # It looks for the candidates in a batch before it answers: some seconds for each megabyte that a policy made hard.
 _TAKING = httpx.Timeout(_SILENCE_SECONDS, read=600.0, pool=None)
+# Nobody breaks off a conversation who was never there.
+_BROKEN_OFF = (httpx.ReadError, httpx.ReadTimeout, httpx.WriteError, httpx.WriteTimeout, httpx.RemoteProtocolError)
 
 
 class Away(JudgeError):
-    """The server has answered before, and does not now."""
+    """The server has been there before, and does not answer now."""
 
 
 @dataclass
@@ -30,7 +32,7 @@ class Reached:
     """What is known of a server: over all connections, loops and processes of one judge."""
 
     known: bool = False
-    """Whether it has ever answered."""
+    """Whether it has ever answered, or taken a request and broken off: it was killed before its first answer."""
     turns: int | None = None
     """After how many turns the judge's reward ends a trajectory; None: the server has not said."""
 
@@ -85,7 +87,7 @@ class Transport:
             except httpx.TransportError as error:
                 await patience.after(error)
                 continue
-            self._reached.known = True
+            self.found()
             if answer.status_code == 429:
                 await patience.for_room(answer)
             elif answer.status_code >= 500:
@@ -111,7 +113,7 @@ class Transport:
                     if answer.status_code != 200:
                         await answer.aread()
                         self._read(answer)
-                    self._reached.known = True
+                    self.found()
                     async for line in answer.aiter_lines():
                         patience.renewed()
                         if line.strip():
@@ -119,6 +121,10 @@ class Transport:
                     return
             except (httpx.TransportError, json.JSONDecodeError) as error:  # half a line is a stream that broke
                 await patience.after(error)
+
+    def found(self) -> None:
+        """There is a server: from now on it can be away, and its address is right."""
+        self._reached.known = True
 
     def lost(self, error: Exception) -> JudgeError:
         """The error for a server that stayed away."""
@@ -159,6 +165,8 @@ class _Patience:
 
     async def after(self, error: Exception) -> None:
         """Pause after a failure, each time longer. Raises JudgeError: it has lasted too long."""
+        if isinstance(error, _BROKEN_OFF):
+            self._transport.found()
         if time.monotonic() + self._pause > self._end:
             raise self._transport.lost(error) from error
         await asyncio.sleep(self._pause * random.uniform(0.5, 1.0))
