@@ -63,9 +63,10 @@ docs-links: $(DOCS_READY)
 test-fast: $(DEV_READY)
 	$(BIN)/python -m pytest --ring fast -n auto --maxprocesses 4
 
-# What CI runs. Files side by side, each in one process: a fixture of minutes is made once.
+# What CI runs. Files side by side, each in one process: a fixture of minutes is made once. In the order of their rooms,
+# the slowest of which come first: by the number of their tests, a file with few of minutes would be the last to begin.
 test: $(DEV_READY)
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --durations 30
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 30
 
 check: $(DEV_READY)
 	$(BIN)/ruff check .
@@ -75,7 +76,7 @@ check: $(DEV_READY)
 
 # Everything. What it proves is written to tests/proven.json, to be committed; what takes minutes runs alone.
 nightly: $(DEV_READY)
-	$(BIN)/python -m pytest --ring nightly --record-proofs -m 'not nightly' -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest --ring nightly --record-proofs -m 'not nightly' -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 	$(BIN)/python -m pytest --ring nightly --record-proofs -m nightly
 
 gpu-test: $(DEV_READY)

@@ -19,7 +19,9 @@ from serving import Server, begun
 _PROGRAMS = Path(__file__).parent / "programs"
 pytestmark = [
     pytest.mark.processes,
-    pytest.mark.proof("client", "serve/judge_api.py", "tests/adapters/programs", "tests/adapters/environments"),
+    pytest.mark.proof(
+        "client", "serve/judge_api.py", "tests/adapters/programs", "tests/adapters/environments", unit="gyms"
+    ),
 ]
 
 

@@ -22,7 +22,7 @@ from serving import Server, begun
 from waiting import comes_true
 
 _SUBJECT = ("client", "serve/judge_api.py", "serve/problem_api.py", "tests/adapters/environments/openenv.txt")
-pytestmark = [pytest.mark.processes, pytest.mark.proof(*_SUBJECT)]
+pytestmark = [pytest.mark.processes, pytest.mark.proof(*_SUBJECT, unit="openenv")]
 _PROGRAM = Path(__file__).parent / "programs" / "openenv_sessions.py"
 
 

@@ -20,7 +20,10 @@ from serving import Server
 
 from kernelgauge.problems.loader import load_problem
 
-pytestmark = [pytest.mark.processes, pytest.mark.proof("client/src/kernelgauge_client", family="searches")]
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.proof("client/src/kernelgauge_client", unit="searches"),
+]
 
 SCRIPTS = Path(__file__).parent / "searches"
 OPENEVOLVE, SKYDISCOVER, GEPA, SHINKA = (

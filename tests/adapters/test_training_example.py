@@ -22,7 +22,9 @@ _EXAMPLES = Path(__file__).parents[2] / "examples"
 _TRAINING = _EXAMPLES / "training"
 pytestmark = [
     pytest.mark.processes,
-    pytest.mark.proof("client", "examples", "training", "verification", "tests/adapters/environments/trl.txt"),
+    pytest.mark.proof(
+        "client", "examples", "training", "verification", "tests/adapters/environments/trl.txt", unit="trl"
+    ),
 ]
 
 

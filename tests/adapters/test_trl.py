@@ -24,7 +24,7 @@ _PROGRAM = Path(__file__).parent / "programs" / "trl_grpo.py"
 pytestmark = [
     pytest.mark.processes,
     pytest.mark.proof(
-        "client", "serve/judge_api.py", "tests/adapters/programs", "tests/adapters/environments/trl.txt"
+        "client", "serve/judge_api.py", "tests/adapters/programs", "tests/adapters/environments/trl.txt", unit="trl"
     ),
 ]
 

@@ -22,7 +22,11 @@ from waiting import comes_true
 pytestmark = [
     pytest.mark.processes,
     pytest.mark.proof(
-        "client", "serve/judge_api.py", "serve/problem_api.py", "tests/adapters/environments/verifiers.txt"
+        "client",
+        "serve/judge_api.py",
+        "serve/problem_api.py",
+        "tests/adapters/environments/verifiers.txt",
+        unit="verifiers",
     ),
 ]
 _RELU, _SIGMOID = "torch.relu(x)", "torch.sigmoid(x)"

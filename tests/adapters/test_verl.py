@@ -24,7 +24,7 @@ _KEYS = {"score", "acc", *PARTS}
 pytestmark = [
     pytest.mark.processes,
     pytest.mark.proof(
-        "client", "serve/judge_api.py", "tests/adapters/programs", "tests/adapters/environments/verl.txt"
+        "client", "serve/judge_api.py", "tests/adapters/programs", "tests/adapters/environments/verl.txt", unit="verl"
     ),
 ]
 
@@ -85,7 +85,6 @@ def test_a_server_that_is_killed_is_asked_again(server: Server, tmp_path: Path) 
     with ThreadPoolExecutor() as pool:
         running = pool.submit(written_by, "verl", _PROGRAM, tmp_path, steps=steps)
         assert comes_true(lambda: running.done() or server.states()["judging"] > 0, 200) and not running.done()
-        time.sleep(1.0)  # it has been told that they are taken: a server that never answered is not waited for
         server.end(signal.SIGKILL)
         time.sleep(4.0)  # longer than the client's patience: its answer is that there is no verdict
         server.begin()
