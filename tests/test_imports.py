@@ -23,13 +23,13 @@ ROOMS = (
     "execution",
     *("evaluation", "evaluation.resources", "evaluation.measurement", "evaluation.correctness", "evaluation.sides"),
     *("evaluation.failures", "worker", "report.runs", "report.page", "report.tables", "report", "report.figures"),
-    *("generation", "sandbox", "wire", "report.table"),
+    *("expert", "generation", "sandbox", "wire", "report.table"),
     *("models", "models.budget", "judging", "search", "problems", "checks", "backends", "store", "timing", "kernels"),
     *("config", "profiling", "hardware", "registry", "deletion", "schema", "redaction", "errors", "syntax"),
     "protocols",
 )
 DEPTH = {room: depth for depth, room in enumerate(ROOMS)}
-DATA = ("problems/level", "backends/examples", "selftest/specimens/")
+DATA = ("problems/level", "backends/examples", "selftest/specimens/", "expert/candidates", "expert/parts")
 
 
 def modules() -> dict[str, Path]:

@@ -73,7 +73,7 @@ StartName = Annotated[
     str | None,
     typer.Option(
         "--start",
-        help="What a search begins with: inductor, folder:DIR, run:DIR (its best).",
+        help="What a search begins with: inductor, expert, folder:DIR, run:DIR (its best).",
         rich_help_panel=ASKING,
     ),
 ]

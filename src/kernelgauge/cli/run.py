@@ -36,7 +36,7 @@ from kernelgauge.cli.options import (
 def run(
     contestant: Annotated[
         str,
-        typer.Option("--contestant", help="inductor, folder:DIR, or module:Class. For a language model, see `ask`."),
+        typer.Option("--contestant", help="inductor, expert, folder:DIR, or module:Class. For a language model, see `ask`."),
     ],
     out: OutFolder,
     level: LevelNames = None,

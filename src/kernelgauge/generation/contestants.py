@@ -9,12 +9,15 @@ from kernelgauge.generation.contestant import Contestant
 from kernelgauge.generation.folder import Folder
 from kernelgauge.registry import made
 
-_BUILT_IN = {"inductor": "kernelgauge.generation.inductor:Inductor"}
+_BUILT_IN = {
+    "expert": "kernelgauge.expert.contestant:Expert",
+    "inductor": "kernelgauge.generation.inductor:Inductor",
+}
 _GROUP = "kernelgauge.contestants"
 
 
 def contestant_named(name: str, backend: str | None = None, suite: str | None = None) -> Contestant:
-    """`inductor`, `folder:DIR`, a registered name, or `module:Class`; `suite` is what the files of a folder answer.
+    """`inductor`, `expert`, `folder:DIR`, a registered name, or `module:Class`; `suite` is what the files of a folder answer.
 
     Raises:
         UsageError: there is none of that name, or the folder cannot be used.

@@ -114,6 +114,10 @@ class Folder:
         """The file that answers this problem with this sample number."""
         return self._files[problem][sample]
 
+    def text(self, file: Path) -> str:
+        """What one of its files says. Raises CandidateError: it cannot be read."""
+        return read_source(file)
+
     @property
     def origin(self) -> str:
         """The folder itself, which its last name does not say."""
@@ -137,7 +141,7 @@ class Folder:
 
     def _candidate(self, problem: str, sample: int) -> Candidate:
         file = self.file(problem, sample)
-        source = read_source(file)
+        source = self.text(file)
         return Candidate(
             problem=problem,
             source=source,

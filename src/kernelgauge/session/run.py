@@ -178,7 +178,7 @@ def run(
     same call goes on where one was interrupted. A language model is judged by `kernelgauge ask`.
 
     Args:
-        contestant: `inductor`, `folder:DIR`, a registered name, `module:Class`, or an object with `name`,
+        contestant: `inductor`, `expert`, `folder:DIR`, a registered name, `module:Class`, or an object with `name`,
             `samples(problem)` and `complete(problem, sample, device)`.
         out: the run folder; new, empty, or a run that asked the same. It may ask for fewer problems.
         levels: levels of the suite; default: all but 4.

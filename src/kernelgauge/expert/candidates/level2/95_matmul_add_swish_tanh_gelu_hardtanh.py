@@ -1,0 +1,31 @@
+"""Linear layer, plus a per-feature parameter, swish, tanh, GELU, hardtanh.
+
+Bound by the arithmetic of the product, which float32 would do on CUDA cores. Here each operand is two float16 halves
+and the product three on tensor cores, as precise as float32 (`parts/split_gemm.py`).
+All that follows it happens to a tile before that is stored.
+"""
+
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+from kernelgauge.expert.parts.pointwise import clamp, gelu, swish, tanh
+from kernelgauge.expert.parts.split_gemm import linear
+
+
+@triton.jit
+def epilogue(value, rows, cols, columns, p0, p1, p2, s0, s1, s2):
+    value += tl.load(p0 + cols)[None, :]
+    value += tl.load(p1 + cols)[None, :]
+    return clamp(gelu(tanh(swish(value))), -1.0, 1.0)
+
+
+class ModelNew(nn.Module):
+    def __init__(self, in_features: int, out_features: int, add_value_shape: tuple):
+        super().__init__()
+        self.matmul = nn.Linear(in_features, out_features)
+        self.add_value = nn.Parameter(torch.randn(add_value_shape))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return linear(x, self.matmul.weight, epilogue, (self.matmul.bias, self.add_value))

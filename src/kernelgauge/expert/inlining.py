@@ -1,0 +1,48 @@
+"""One text out of a candidate and the parts that it imports: a candidate stands alone."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from kernelgauge.generation.folder import read_source
+
+_PACKAGE = "kernelgauge.expert.parts"
+_PARTS = Path(__file__).parent / "parts"
+_FUTURE = "from __future__ import annotations\n"
+
+
+def whole(source: str) -> str:
+    """The text with each `from kernelgauge.expert.parts.NAME import ...` replaced by that part, which is there once.
+
+    Raises:
+        SyntaxError: the text or a part is not Python.
+        CandidateError: there is no such part.
+    """
+    note, body = _parted(source)
+    return note + _FUTURE + _inlined(body, set())
+
+
+def _parted(source: str) -> tuple[str, str]:
+    """The docstring, which must stay first, and what follows."""
+    tree = ast.parse(source)
+    if not (ast.get_docstring(tree) and tree.body):
+        return "", source
+    lines = source.splitlines(keepends=True)
+    end = tree.body[0].end_lineno or 0
+    return "".join(lines[:end]), "".join(lines[end:])
+
+
+def _inlined(source: str, there: set[str]) -> str:
+    lines = source.replace(_FUTURE, "").splitlines(keepends=True)
+    for node in reversed(ast.parse("".join(lines)).body):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{_PACKAGE}."):
+            name = str(node.module).removeprefix(f"{_PACKAGE}.")
+            lines[node.lineno - 1 : node.end_lineno] = [] if name in there else [_part(name, there)]
+    return "".join(lines)
+
+
+def _part(name: str, there: set[str]) -> str:
+    there.add(name)
+    _, body = _parted(read_source(_PARTS / f"{name}.py"))
+    return _inlined(body, there).strip("\n") + "\n"
