@@ -34,12 +34,16 @@ def _parted(source: str) -> tuple[str, str]:
 
 
 def _inlined(source: str, there: set[str]) -> str:
+    """With what each part uses before it, as it must be when the text runs."""
     lines = source.replace(_FUTURE, "").splitlines(keepends=True)
-    for node in reversed(ast.parse("".join(lines)).body):
+    out, done = [], 0
+    for node in ast.parse("".join(lines)).body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{_PACKAGE}."):
             name = str(node.module).removeprefix(f"{_PACKAGE}.")
-            lines[node.lineno - 1 : node.end_lineno] = [] if name in there else [_part(name, there)]
-    return "".join(lines)
+            out += lines[done : node.lineno - 1]
+            out += [] if name in there else [_part(name, there)]
+            done = node.end_lineno or node.lineno
+    return "".join([*out, *lines[done:]])
 
 
 def _part(name: str, there: set[str]) -> str:

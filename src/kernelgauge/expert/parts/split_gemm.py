@@ -33,13 +33,13 @@ class Halves(NamedTuple):
 
 
 @triton.jit
-def _power_for(largest):
+def power_for(largest):
     exponent = ((largest.to(tl.int32, bitcast=True) >> 23) & 255) - 127
     return tl.minimum(tl.maximum(14 - exponent, -126), 126)
 
 
 @triton.jit
-def _two_to(power):
+def two_to(power):
     return ((power + 127) << 23).to(tl.float32, bitcast=True)
 
 
@@ -54,9 +54,9 @@ def _split_rows(x_ptr, hi_ptr, lo_ptr, back_ptr, depth, filled, batch_stride, ro
     for start in range(0, depth, BLOCK):
         x = tl.load(x_ptr + start + offsets, mask=start + offsets < depth, other=0.0)
         most = tl.maximum(most, tl.abs(x))
-    power = _power_for(tl.max(most, axis=0))
-    tl.store(back_ptr + batch * rows + row, _two_to(-power))
-    scale = _two_to(power)
+    power = power_for(tl.max(most, axis=0))
+    tl.store(back_ptr + batch * rows + row, two_to(-power))
+    scale = two_to(power)
     for start in range(0, filled, BLOCK):
         x = tl.load(x_ptr + start + offsets, mask=start + offsets < depth, other=0.0) * scale
         inside = start + offsets < filled
@@ -87,11 +87,11 @@ def _split_columns(
     row = tl.program_id(0) * BR + tl.arange(0, BR)
     deep = tl.program_id(1) * BD + tl.arange(0, BD)
     most = tl.load(most_ptr + batch * rows + row, mask=row < rows, other=0)
-    power = _power_for(most.to(tl.float32, bitcast=True))
+    power = power_for(most.to(tl.float32, bitcast=True))
     if tl.program_id(1) == 0:
-        tl.store(back_ptr + batch * rows + row, _two_to(-power), mask=row < rows)
+        tl.store(back_ptr + batch * rows + row, two_to(-power), mask=row < rows)
     at = x_ptr + batch * batch_stride + deep.to(tl.int64)[:, None] * depth_stride + row[None, :]
-    x = tl.load(at, mask=(deep < depth)[:, None] & (row < rows)[None, :], other=0.0) * _two_to(power)[None, :]
+    x = tl.load(at, mask=(deep < depth)[:, None] & (row < rows)[None, :], other=0.0) * two_to(power)[None, :]
     x = tl.trans(x)
     hi = x.to(tl.float16)
     to = (batch * rows + row.to(tl.int64))[:, None] * filled + deep[None, :]
@@ -232,7 +232,7 @@ def product(
     bn = 128 if columns > 64 else 32
     tiles = triton.cdiv(rows, bm) * triton.cdiv(columns, bn)
     # Where there are few tiles, several programs share the depth of one.
-    chunks = max(1, min(_MULTIPROCESSORS // (tiles * batches), depth // 1024))
+    chunks = max(1, min(_MULTIPROCESSORS // (tiles * batches), depth // 512))
     chunk = triton.cdiv(depth // STEP, chunks) * STEP
     many = triton.cdiv(depth, chunk)
     into = out if many == 1 else torch.empty(many, *out.shape, dtype=torch.float32, device=out.device)
@@ -247,16 +247,3 @@ def product(
             into, out, *more, many, out.numel(), columns, BLOCK=256, epilogue=epilogue, num_warps=2
         )
     return out
-
-
-def linear(
-    x: torch.Tensor,
-    weight: torch.Tensor,
-    epilogue: triton.JITFunction = plus_bias,
-    tensors: tuple[torch.Tensor, ...] = (),
-    numbers: tuple[float, ...] = (),
-) -> torch.Tensor:
-    """[..., out_features]: `x` times the rows of `weight`, as `torch.nn.Linear` has them, through `epilogue`."""
-    flat = x.reshape(-1, x.shape[-1])
-    out = product(split(flat), split(weight), epilogue, tensors, numbers)
-    return out.view(*x.shape[:-1], weight.shape[0])

@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 
 from kernelgauge.expert.parts.batch_norm import batch_norm
-from kernelgauge.expert.parts.split_gemm import linear
+from kernelgauge.expert.parts.linear import linear
 
 
 @triton.jit

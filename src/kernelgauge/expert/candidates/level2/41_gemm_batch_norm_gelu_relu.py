@@ -11,8 +11,8 @@ import triton
 import triton.language as tl
 
 from kernelgauge.expert.parts.batch_norm import batch_norm
+from kernelgauge.expert.parts.linear import linear
 from kernelgauge.expert.parts.pointwise import gelu
-from kernelgauge.expert.parts.split_gemm import linear
 
 
 @triton.jit

@@ -10,8 +10,8 @@ import torch.nn as nn
 import triton
 import triton.language as tl
 
+from kernelgauge.expert.parts.linear import linear
 from kernelgauge.expert.parts.pointwise import swish
-from kernelgauge.expert.parts.split_gemm import linear
 
 
 @triton.jit

@@ -9,9 +9,9 @@ import torch
 import torch.nn as nn
 import triton
 
+from kernelgauge.expert.parts.linear import linear
 from kernelgauge.expert.parts.pointwise import leaky_relu
 from kernelgauge.expert.parts.rows import group_norm_rows
-from kernelgauge.expert.parts.split_gemm import linear
 
 
 @triton.jit

@@ -9,8 +9,8 @@ The dropout is PyTorch's own, so that it draws what the reference draws.
 import torch
 import torch.nn as nn
 
+from kernelgauge.expert.parts.linear import linear
 from kernelgauge.expert.parts.rows import softmax_rows
-from kernelgauge.expert.parts.split_gemm import linear
 
 
 class ModelNew(nn.Module):

@@ -11,8 +11,8 @@ import triton
 import triton.language as tl
 
 from kernelgauge.expert.parts.batch_norm import batch_norm
+from kernelgauge.expert.parts.linear import linear
 from kernelgauge.expert.parts.rows import softmax_rows
-from kernelgauge.expert.parts.split_gemm import linear
 
 
 @triton.jit

@@ -10,9 +10,9 @@ import torch.nn as nn
 import triton
 import triton.language as tl
 
+from kernelgauge.expert.parts.linear import linear
 from kernelgauge.expert.parts.pointwise import swish
 from kernelgauge.expert.parts.rows import group_norm_rows
-from kernelgauge.expert.parts.split_gemm import linear
 
 
 @triton.jit

@@ -10,7 +10,7 @@ import torch.nn as nn
 import triton
 import triton.language as tl
 
-from kernelgauge.expert.parts.split_gemm import linear
+from kernelgauge.expert.parts.linear import linear
 
 
 @triton.jit

@@ -1,0 +1,37 @@
+"""Depthwise 2D convolution with a k x 1 kernel per channel.
+
+Bound by memory: a plane is read once and written once. PyTorch's kernel divides to find where each value belongs, and
+loads one value at a time. Here a program makes a tile of 16 rows and 128 columns of one plane; its taps overlap in the
+L1 cache (`parts/depthwise.py`).
+"""
+
+import torch
+import torch.nn as nn
+
+from kernelgauge.expert.parts.depthwise import convolved
+
+
+class ModelNew(nn.Module):
+    def __init__(
+        self,
+        in_channels: int,
+        kernel_size: int,
+        stride: int = 1,
+        padding: int = 0,
+        dilation: int = 1,
+        bias: bool = False,
+    ):
+        super().__init__()
+        self.conv2d = nn.Conv2d(
+            in_channels,
+            in_channels,
+            (kernel_size, 1),
+            stride=stride,
+            padding=padding,
+            dilation=dilation,
+            groups=in_channels,
+            bias=bias,
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return convolved(x, self.conv2d)
