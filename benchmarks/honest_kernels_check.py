@@ -1,6 +1,7 @@
 """Are the honest candidates right, and about how fast? A quick look before the evaluator judges them.
 
     python benchmarks/honest_kernels_check.py [NAME ...] [--jobs 16] [--sizes full] [--device cuda] [--folder ...]
+    python benchmarks/honest_kernels_check.py --expert [NAME ...]    # those of the contestant `expert`
 
 Builds every file of `benchmarks/honest_kernels` whose path contains one of the names (all without names) into the
 build cache, several at once, then runs each beside its reference in a process apart: own and standard-normal inputs,
@@ -33,6 +34,7 @@ import torch
 
 from kernelgauge.backends.registry import backend_named, detect
 from kernelgauge.evaluation.failures import Failure
+from kernelgauge.expert.contestant import Expert
 from kernelgauge.generation.folder import Folder
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Candidate
@@ -66,6 +68,17 @@ def found(folder: Path, names: list[str]) -> list[dict[str, Any]]:
             backend = detect(text)
             tasks.append({"problem": problem, "path": str(path), "backend": backend, "expect": expect[1]})
     return tasks
+
+
+def written(folder: Path) -> Path:
+    """A folder with the texts of `expert`, all expected to be faster."""
+    expert = Expert()
+    for problem in expert.problems():
+        file = expert.file(problem, 0)
+        place = folder / file.parent.name / file.name
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(f"{expert.text(file)}\n# style: expert\n# expect: faster\n")
+    return folder
 
 
 def build_all(tasks: list[dict[str, Any]], jobs: int, device: str) -> list[dict[str, Any]]:
@@ -332,6 +345,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="parts of paths; default: all files")
     parser.add_argument("--folder", type=Path, default=FOLDER)
+    parser.add_argument("--expert", action="store_true", help="those of the contestant `expert`")
     parser.add_argument("--jobs", type=int, default=16, help="builds at once")
     parser.add_argument("--sizes", default="full")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -341,7 +355,8 @@ def main() -> None:
         work(options.sizes, options.device)
         return
     started = time.monotonic()
-    tasks = found(options.folder.absolute(), options.names)
+    folder = written(Path(tempfile.mkdtemp())) if options.expert else options.folder.absolute()
+    tasks = found(folder, options.names)
     # C++ that calls ATen runs wherever the tensors are.
     runnable = [t for t in tasks if t["backend"] == "cpp" or options.device in backend_named(t["backend"]).devices]
     if len(runnable) < len(tasks):

@@ -1,8 +1,8 @@
 """A few rows times a large weight in float32: the weight is read once, and split where it is used.
 
 To split a weight of gigabytes beforehand would write and read it once more. Here its tile becomes two halves in
-registers, from where tensor cores take their first operand: so the product is made turned around. Each row of the tile
-has a scale of its own for each step of the depth, which is undone as that step's sum is added up.
+registers, from where tensor cores take their first operand: so the product is made turned around. Each row of the
+tile has a scale of its own for each step of the depth, which is undone as that step's sum is added up.
 """
 
 from __future__ import annotations

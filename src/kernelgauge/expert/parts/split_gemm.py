@@ -2,11 +2,11 @@
 
 `x = hi + lo` holds 22 bits of x, and `hi hi + hi lo + lo hi` all of the product that float32 would keep. Three half
 products on tensor cores cost less than one of float32 on CUDA cores (Ootomo and Yokota, 2022, "Recovering single
-precision accuracy from Tensor Cores"). Each row of both operands is scaled by a power of two, which is exact, so that
-its largest value lies in [2^14, 2^15): what is 2^17 times smaller than that still keeps 22 bits.
+precision accuracy from Tensor Cores"). Each row of both operands is scaled by a power of two, which is exact, so
+that its largest value lies in [2^14, 2^15): what is 2^17 times smaller than that still keeps 22 bits.
 
-Tensor cores cut off what does not fit into their sum. So no more than one step of the depth is added up on them, and
-those sums are added up in float32 with rounding: a sum of positive terms would drift otherwise.
+Tensor cores cut off what does not fit into their sum. So no more than one step of the depth is added up on them,
+and those sums are added up in float32 with rounding: a sum of positive terms would drift otherwise.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The sum over the outputs of a linear layer: by algebra a product with one vector, the sum of the weights.
 
-`sum_n (x . w_n + b_n) = x . (sum_n w_n) + sum_n b_n`. The weights are read once; additions are in another order than
-the reference's, in float32 as they are.
+`sum_n (x . w_n + b_n) = x . (sum_n w_n) + sum_n b_n`. The weights are read once; additions are in another order
+than the reference's, in float32 as they are.
 """
 
 from __future__ import annotations

@@ -32,10 +32,7 @@ def _softmax(
         sums = tl.load(sums_ptr + here, mask=other < members, other=0.0, cache_modifier=".cg")
         most = tl.max(mosts, axis=0)
         total = tl.sum(sums * tl.exp(mosts - most), axis=0)
-        if LOGARITHM:
-            y = x - (most + tl.log(total))
-        else:
-            y = tl.exp(x - most) * (1.0 / total)
+        y = x - (most + tl.log(total)) if LOGARITHM else tl.exp(x - most) * (1.0 / total)
         tl.store(y_ptr + row.to(tl.int64) * length + at, y, mask=inside)
 
 

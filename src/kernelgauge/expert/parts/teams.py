@@ -1,8 +1,9 @@
 """Rows too long for one program: a team holds a row in the registers of several multiprocessors, and reads it once.
 
-Each member stores what it found, counts itself in, and waits until all of its team have. Programs begin in the order of
-their numbers, and the members of a team have consecutive ones, so that nobody waits for a program that cannot begin:
-as long as a whole team fits on the GPU, which `together` asks. Elsewhere the same work is two launches.
+Each member stores what it found, counts itself in, and waits until all of its team have. Programs begin in the
+order of their numbers, and the members of a team have consecutive ones, so that nobody waits for a program that
+cannot begin: as long as a whole team fits on the GPU, which `together` asks. Elsewhere the same work is two
+launches.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Softmax over each row of a (batch, dim) matrix.
 
-Bound by memory: rows of 1.5 MB are read twice or three times by PyTorch and its compiler. Here twelve programs hold a
-row in their registers, tell each other maximum and sum, and read it once (`parts/team_rows.py`).
+Bound by memory: rows of 1.5 MB are read twice or three times by PyTorch and its compiler. Here twelve programs hold
+a row in their registers, tell each other maximum and sum, and read it once (`parts/team_rows.py`).
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Group normalisation: statistics per sample and group of features, over all trailing dimensions.
 
-Bound by memory: PyTorch and its compiler read each group twice, once for its statistics. Here 64 programs hold a group
-of eight megabytes in their registers, tell each other what they found, and read it once (`parts/teams.py`).
+Bound by memory: PyTorch and its compiler read each group twice, once for its statistics. Here 64 programs hold a
+group of eight megabytes in their registers, tell each other what they found, and read it once (`parts/teams.py`).
 """
 
 import torch

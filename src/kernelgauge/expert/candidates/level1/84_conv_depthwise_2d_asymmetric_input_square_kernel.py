@@ -1,8 +1,8 @@
 """Depthwise 2D convolution of a wide input: one square filter per channel.
 
-Bound by memory: a plane is read once and written once. PyTorch's kernel divides to find where each value belongs, and
-loads one value at a time. Here a program makes a tile of 16 rows and 128 columns of one plane; its taps overlap in the
-L1 cache (`parts/depthwise.py`).
+Bound by memory: a plane is read once and written once. PyTorch's kernel divides to find where each value belongs,
+and loads one value at a time. Here a program makes a tile of 16 rows and 128 columns of one plane; its taps overlap
+in the L1 cache (`parts/depthwise.py`).
 """
 
 import torch

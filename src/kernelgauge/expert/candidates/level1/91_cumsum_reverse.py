@@ -1,8 +1,7 @@
 """Inclusive running sum along one dimension, taken from its end to its start.
 
-Bound by memory: each value is read once and written once. One program takes one row, a block of 8,192 values after the
-other, and carries what came before. The
-row is read from its end, so that nothing is turned around in memory.
+Bound by memory: each value is read once and written once. One program takes one row, a block of 8,192 values after
+the other, and carries what came before. The row is read from its end, so that nothing is turned around in memory.
 """
 
 import torch

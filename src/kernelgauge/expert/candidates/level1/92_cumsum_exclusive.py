@@ -1,7 +1,7 @@
 """Exclusive running sum along one dimension: each element becomes the sum of those before it.
 
-Bound by memory: each value is read once and written once. One program takes one row, a block of 8,192 values after the
-other, and carries what came before. Each sum is written one place further.
+Bound by memory: each value is read once and written once. One program takes one row, a block of 8,192 values after
+the other, and carries what came before. Each sum is written one place further.
 """
 
 import torch

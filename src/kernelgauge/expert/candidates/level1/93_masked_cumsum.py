@@ -1,7 +1,7 @@
 """Inclusive running sum along one dimension over the elements whose boolean mask is set.
 
-Bound by memory: each value is read once and written once. One program takes one row, a block of 8,192 values after the
-other, and carries what came before.
+Bound by memory: each value is read once and written once. One program takes one row, a block of 8,192 values after
+the other, and carries what came before.
 """
 
 import torch

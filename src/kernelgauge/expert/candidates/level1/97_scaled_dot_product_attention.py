@@ -1,8 +1,8 @@
 """Attention softmax(Q K^T / sqrt(d)) V over (batch, heads, sequence, d), without a mask.
 
-Bound by the arithmetic of both products, which float32 would do on CUDA cores. Here each operand is two float16 halves
-and a product three on tensor cores, as precise as float32 (`parts/split_gemm.py`). A head of 1,024 values leaves no
-room for a tile of all that flash attention keeps: scores are written, a third as many bytes as Q.
+Bound by the arithmetic of both products, which float32 would do on CUDA cores. Here each operand is two float16
+halves and a product three on tensor cores, as precise as float32 (`parts/split_gemm.py`). A head of 1,024 values
+leaves no room for a tile of all that flash attention keeps: scores are written, a third as many bytes as Q.
 """
 
 import math

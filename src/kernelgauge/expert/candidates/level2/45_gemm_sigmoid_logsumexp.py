@@ -1,8 +1,8 @@
 """Linear layer, sigmoid, second linear layer, log-sum-exp of each row: (batch,).
 
-Bound by the arithmetic of the product, which float32 would do on CUDA cores. Here each operand is two float16 halves
-and the product three on tensor cores, as precise as float32 (`parts/split_gemm.py`).
-What follows takes whole rows, and is a second kernel over rows that still lie in the L2 cache.
+Bound by the arithmetic of the product, which float32 would do on CUDA cores. Here each operand is two float16
+halves and the product three on tensor cores, as precise as float32 (`parts/split_gemm.py`). What follows takes
+whole rows, and is a second kernel over rows that still lie in the L2 cache.
 """
 
 import torch

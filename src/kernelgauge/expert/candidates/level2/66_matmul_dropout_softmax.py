@@ -1,9 +1,9 @@
 """Linear layer, active dropout, softmax over each row.
 
-Bound by the arithmetic of the product, which float32 would do on CUDA cores. Here each operand is two float16 halves
-and the product three on tensor cores, as precise as float32 (`parts/split_gemm.py`).
-What follows takes whole rows, and is a second kernel over rows that still lie in the L2 cache.
-The dropout is PyTorch's own, so that it draws what the reference draws.
+Bound by the arithmetic of the product, which float32 would do on CUDA cores. Here each operand is two float16
+halves and the product three on tensor cores, as precise as float32 (`parts/split_gemm.py`). What follows takes
+whole rows, and is a second kernel over rows that still lie in the L2 cache. The dropout is PyTorch's own, so that
+it draws what the reference draws.
 """
 
 import torch

@@ -1,8 +1,8 @@
 """Linear layer, elementwise minimum with a learnt scalar, minus that scalar.
 
-Bound by the arithmetic of the product, which float32 would do on CUDA cores. Here each operand is two float16 halves
-and the product three on tensor cores, as precise as float32 (`parts/split_gemm.py`).
-All that follows it happens to a tile before that is stored.
+Bound by the arithmetic of the product, which float32 would do on CUDA cores. Here each operand is two float16
+halves and the product three on tensor cores, as precise as float32 (`parts/split_gemm.py`). All that follows it
+happens to a tile before that is stored.
 """
 
 import torch

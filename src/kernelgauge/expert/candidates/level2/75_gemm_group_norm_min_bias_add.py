@@ -1,9 +1,9 @@
 """Linear layer, group normalisation, row minimum, plus a bias: (1, out_features, batch, 1).
 
-Bound by the arithmetic of the product, which float32 would do on CUDA cores. Here each operand is two float16 halves
-and the product three on tensor cores, as precise as float32 (`parts/split_gemm.py`).
-The normalisation takes groups of one row, and is a second kernel over rows that still lie in the L2 cache.
-The minimum of each row is taken there as well; a third kernel adds the bias, which makes columns of the rows.
+Bound by the arithmetic of the product, which float32 would do on CUDA cores. Here each operand is two float16
+halves and the product three on tensor cores, as precise as float32 (`parts/split_gemm.py`). The normalisation takes
+groups of one row, and is a second kernel over rows that still lie in the L2 cache. The minimum of each row is taken
+there as well; a third kernel adds the bias, which makes columns of the rows.
 """
 
 import torch

@@ -1,8 +1,8 @@
 """Linear layer, batch normalisation in training mode, times a scalar parameter, softmax over each row.
 
-Bound by the arithmetic of the product, which float32 would do on CUDA cores. Here each operand is two float16 halves
-and the product three on tensor cores, as precise as float32 (`parts/split_gemm.py`).
-The statistics of each channel need all rows: a second kernel takes them, a third normalises.
+Bound by the arithmetic of the product, which float32 would do on CUDA cores. Here each operand is two float16
+halves and the product three on tensor cores, as precise as float32 (`parts/split_gemm.py`). The statistics of each
+channel need all rows: a second kernel takes them, a third normalises.
 """
 
 import torch

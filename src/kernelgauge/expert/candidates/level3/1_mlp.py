@@ -1,7 +1,8 @@
 """Multilayer perceptron: a ReLU after every linear layer but the last.
 
-Bound by the arithmetic of 128 rows, and nearly as much by reading the weights, which happens once (`parts/skinny.py`).
-Each operand is two float16 halves, and the product three on tensor cores, as precise as float32.
+Bound by the arithmetic of 128 rows, and nearly as much by reading the weights, which happens once
+(`parts/skinny.py`). Each operand is two float16 halves, and the product three on tensor cores, as precise as
+float32.
 """
 
 import torch

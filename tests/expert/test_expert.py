@@ -1,0 +1,62 @@
+"""The contestant `expert`: texts that stand alone, and kernels that the evaluator finds right."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from kernelgauge.backends.registry import detect
+from kernelgauge.expert.contestant import Expert
+from kernelgauge.expert.inlining import whole
+from kernelgauge.generation.contestants import contestant_named
+from kernelgauge.problems.loader import load_problem
+from kernelgauge.schema import Candidate
+from kernelgauge.session.session import Session
+
+pytest.importorskip("triton", reason="the extra triton is not installed")
+
+EXPERT = Expert()
+PROBLEMS = EXPERT.problems()
+
+
+def text_of(problem: str) -> str:
+    return EXPERT.text(EXPERT.file(problem, 0))
+
+
+def test_it_is_there_by_name_and_every_file_answers_a_problem() -> None:
+    expert = contestant_named("expert")
+    assert expert.name == "expert" and EXPERT.ignored == [] and len(PROBLEMS) >= 60
+    answer = expert.complete(load_problem("2/76", "small"), 0, "cuda")
+    assert isinstance(answer, Candidate) and answer.contestant == "expert"
+
+
+def test_a_part_stands_in_a_text_once_and_behind_what_it_uses() -> None:
+    source = '"""A note."""\n\nimport torch\n\nfrom kernelgauge.expert.parts.linear import linear\n'
+    source += "from kernelgauge.expert.parts.split_gemm import plus_bias\n\nanswer = linear, plus_bias\n"
+    text = whole(source)
+    assert text.startswith('"""A note."""') and "kernelgauge.expert" not in text
+    assert text.count("def split(") == text.count("from __future__") == 1
+    assert text.index("def plus_bias") < text.index("def skinny_product") < text.index("def linear") < text.index("answer")
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_a_text_stands_alone_and_says_what_bounds_it(problem: str) -> None:
+    text = text_of(problem)
+    tree = ast.parse(text)
+    assert "Bound by" in (ast.get_docstring(tree) or "") and "from kernelgauge" not in text
+    assert detect(text) in ("triton", "cuda")
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    "problem",
+    [pytest.param(key, marks=pytest.mark.proof(text=text_of(key), family="expert")) for key in PROBLEMS],
+)
+@pytest.mark.parametrize("sizes", ["small", "odd"])
+def test_it_is_right(problem: str, sizes: str, session: Session) -> None:
+    """By Triton's interpreter. `any`: what ran is not the question, and need not be watched."""
+    record = session.evaluate(
+        load_problem(problem, sizes), text_of(problem), backend="triton", timed=False, kernel_policy="any"
+    )
+    assert record.passed, record.reason
