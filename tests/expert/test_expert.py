@@ -37,7 +37,12 @@ def test_a_part_stands_in_a_text_once_and_behind_what_it_uses() -> None:
     text = whole(source)
     assert text.startswith('"""A note."""') and "kernelgauge.expert" not in text
     assert text.count("def split(") == text.count("from __future__") == 1
-    assert text.index("def plus_bias") < text.index("def skinny_product") < text.index("def linear") < text.index("answer")
+    assert (
+        text.index("def plus_bias")
+        < text.index("def skinny_product")
+        < text.index("def linear")
+        < text.index("answer")
+    )
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
@@ -53,10 +58,9 @@ def test_a_text_stands_alone_and_says_what_bounds_it(problem: str) -> None:
     "problem",
     [pytest.param(key, marks=pytest.mark.proof(text=text_of(key), family="expert")) for key in PROBLEMS],
 )
-@pytest.mark.parametrize("sizes", ["small", "odd"])
-def test_it_is_right(problem: str, sizes: str, session: Session) -> None:
-    """By Triton's interpreter. `any`: what ran is not the question, and need not be watched."""
+def test_it_is_right(problem: str, session: Session) -> None:
+    """By the interpreter, at sizes that fill no tile. `any`: what ran is not the question, and is not watched."""
     record = session.evaluate(
-        load_problem(problem, sizes), text_of(problem), backend="triton", timed=False, kernel_policy="any"
+        load_problem(problem, "odd"), text_of(problem), backend="triton", timed=False, kernel_policy="any"
     )
     assert record.passed, record.reason

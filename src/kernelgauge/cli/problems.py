@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -54,12 +55,17 @@ def list_(
     split: Annotated[
         SplitOption | None, typer.Option("--split", help="Only one part of a suite that was generated to train on.")
     ] = None,
+    headroom: Annotated[
+        list[Path] | None,
+        typer.Option("--headroom", help="What is left to gain, by these runs of one machine; may be said again."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """All problems: number, name, tags, work at full sizes, and how weak each is at the published inputs.
 
     Where peaks of this machine are known, also the least time it allows, in float32 arithmetic.
     """
+    from kernelgauge.cli.headroom import print_headroom
     from kernelgauge.cli.work import peaks_here
     from kernelgauge.problems.catalogue import entry, select
     from kernelgauge.session.selection import chosen_suite
@@ -72,6 +78,9 @@ def list_(
     rows = [row for row in rows if wanted <= set(row["tags"]) and (split is None or row["split"] == split.value)]
     if intensity is not None:
         rows = [row for row in rows if row["intensity"] is not None and low <= row["intensity"] <= high]
+    if headroom:
+        print_headroom(headroom, [row["key"] for row in rows], as_json)
+        return
     if as_json:
         typer.echo(json.dumps(rows))
         return
