@@ -24,6 +24,7 @@ from kernelgauge.report.figures.baselines import Board
 from kernelgauge.report.figures.compare import Comparison
 from kernelgauge.report.figures.elsewhere import Replayed
 from kernelgauge.report.figures.scores import Scores
+from kernelgauge.report.figures.study.study import Study
 from kernelgauge.schema import (
     FORMAT,
     AttemptRecord,
@@ -98,6 +99,7 @@ PRINTED = {
         _with(Profile, gaps=(float | None, ...), launch_bound=(bool, ...)), "`profile --json`", NULL
     ),
     "report": Described(_with(Scores, format=(int, ...)), "`report --json`"),
+    "study": Described(Study, "`report --study --json`"),
     "compare": Described(_with(Comparison, format=(int, ...)), "`compare --json`"),
     "replay_check": Described(
         _printed(
