@@ -79,6 +79,28 @@ def test_a_call_that_fails_is_no_forecast(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(dataset.read(out, Forecast)) == 12
 
 
+def test_a_full_disk_is_one_sentence_and_keeps_what_was_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kernelgauge.errors import DiskFull
+    from kernelgauge.store.journal import Journal
+
+    written: list[str] = []
+    append = Journal.append
+
+    def full(self: Journal, line: str) -> None:
+        if len(written) == 3:
+            raise DiskFull("no space left for it")
+        written.append(line)
+        append(self, line)
+
+    monkeypatch.setattr(Journal, "append", full)
+    monkeypatch.setattr(forecasting, "get_model", lambda name: scripted(sure("tie")))
+    with pytest.raises(DiskFull, match="no space left"):
+        ask_model("it", folds(rows(), "problem"), tmp_path / "said.jsonl")
+    assert len(dataset.read(tmp_path / "said.jsonl", Forecast)) == 3
+
+
 def test_a_question_shows_both_texts_and_no_answer_but_those_of_examples() -> None:
     fold = folds(rows(), "problem")[0]
     question = fold.test[0].question

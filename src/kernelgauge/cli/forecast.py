@@ -129,8 +129,10 @@ def predict(
         raise UsageError("forecasts are written for one split at a time: name one with --split")
     parts = _folds(_read(data), chosen[0])
     if model is not None:
-        from kernelgauge.models.forecasting import ask_model
-
+        try:
+            from kernelgauge.models.forecasting import ask_model
+        except ImportError:
+            raise UsageError("asking a model needs Inspect: pip install 'kernelgauge[inspect]'") from None
         said = ask_model(model, parts, out, examples=examples, limit=limit, connections=connections)
         typer.echo(f"{out}: {said.answered} forecasts, {said.abstained} abstentions, {said.asked} asked now")
         return

@@ -12,7 +12,7 @@ import anyio
 from inspect_ai.model import ChatMessage, ChatMessageSystem, ChatMessageUser, GenerateConfig, Model, get_model
 from rich.text import Text
 
-from kernelgauge.errors import MachineError, UsageError
+from kernelgauge.errors import MachineError, StoreError, UsageError
 from kernelgauge.forecast.predictors.predictor import labels, normalised, shares, timed
 from kernelgauge.forecast.splits import Fold
 from kernelgauge.schema.forecast import CLASSES, Comparison, Forecast, Question
@@ -76,6 +76,8 @@ def ask_model(
     errors: list[str] = []
     try:
         anyio.run(_ask_all, model, open_, examples, connections, journal, known, errors)
+    except* StoreError as refused:  # all tasks append to one file: one sentence is enough
+        raise _first(refused) from None
     finally:
         journal.close()
     if errors:
@@ -84,6 +86,14 @@ def ask_model(
         )
     abstained = sum(each.abstains for each in known.values())
     return Said(len(known) - abstained, abstained, len(open_))
+
+
+def _first(group: BaseExceptionGroup) -> BaseException:
+    """An error of a group, however deep it lies."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 async def _ask_all(

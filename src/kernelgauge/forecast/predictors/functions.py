@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 
 from kernelgauge.config import first_complaint
 from kernelgauge.errors import UsageError
-from kernelgauge.forecast.predictors.predictor import Calibrated, octaves, right_share, timed
+from kernelgauge.forecast.predictors.predictor import Calibrated, right_share, timed
 from kernelgauge.schema.forecast import Comparison, Forecast, Question
 
 Answer = Forecast | float | Sequence[float] | None
@@ -29,16 +31,14 @@ class Function:
     def __init__(self, function: Callable[[Question], Answer], name: str = ""):
         self._function = function
         self._name = name or getattr(function, "__name__", "the function")
+        self._answers: dict[str, Answer] = {}  # every fold asks again, and an answer may be dear
 
     def fit(self, rows: Sequence[Comparison]) -> None:
-        import numpy as np
-
         known = timed(rows)
         said = [self._said(row.question) for row in known]
         guesses = np.array([_guess(each) for each in said], dtype=np.float64)
         self._calibrated = Calibrated(known, guesses)
         self._right = right_share(rows)
-        self._known = octaves(known)
 
     def predict(self, questions: Sequence[Question]) -> list[Forecast]:
         return [self._forecast(Question.model_validate(each, from_attributes=True)) for each in questions]
@@ -57,6 +57,11 @@ class Function:
         return made
 
     def _said(self, question: Question) -> Answer:
+        if question.id not in self._answers:
+            self._answers[question.id] = self._asked(question)
+        return self._answers[question.id]
+
+    def _asked(self, question: Question) -> Answer:
         said: Any = self._rightly(question, lambda: self._function(question))
         if said is None:
             return None
@@ -86,6 +91,4 @@ def _of(question: Question) -> str:
 
 
 def _guess(said: Answer) -> float:
-    import math
-
     return math.log2(said) if isinstance(said, float) else math.nan

@@ -58,10 +58,11 @@ class NearestNeighbour:
 
 def likeness(questions: Sequence[Question], rows: Sequence[Question]) -> NDArray[np.float64]:
     """From 0, nothing in common or another kind, to 1, the same two texts; float64, (len(questions), len(rows))."""
-    kinds = np.array([[one.kind == other.kind for other in rows] for one in questions]).reshape(-1, len(rows))
+    asked, known = (np.array([each.kind for each in those], dtype=np.str_) for those in (questions, rows))
     candidates = jaccard([each.candidate.source for each in questions], [each.candidate.source for each in rows])
     anchors = jaccard([each.anchor.source for each in questions], [each.anchor.source for each in rows])
-    return kinds * candidates * np.sqrt(anchors)
+    alike: NDArray[np.float64] = (asked[:, None] == known[None, :]) * candidates * np.sqrt(anchors)
+    return alike
 
 
 def jaccard(ones: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
