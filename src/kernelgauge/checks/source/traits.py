@@ -11,7 +11,6 @@ import ast
 import re
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import get_args
 
 from pydantic import Field
 
@@ -26,9 +25,9 @@ MEANS: dict[str, re.Pattern[str]] = {
         "shared_memory": r"__shared__|(?:.*\.)?alloc_shared|cuda\.shared\.array|(?:.*\.)?SmemAllocator"
         r"|groupshared|extern_shared|(?:.*\.)?cp_async\w*|__pipeline_memcpy_async|(?:.*\.)?allocate_shared_memory",
         "tensor_cores": r"wmma|mma_sync|\w*wgmma\w*|ldmatrix\w*|mma_m\w+|(?:tl|T|cute|triton\.language)\.(?:dot|gemm)"
-        r"|(?:.*\.)?dot_scaled|tl\.dot|(?:.*\.)?warpgroup_mma",
+        r"|(?:.*\.)?dot_scaled|(?:.*\.)?warpgroup_mma",
         "wide_loads": r"(?:float|int|uint|double|half|ulong|longlong)[24]|__half2|__nv_bfloat162|float8"
-        r"|Vectorized|_mm(?:256|512)?_loadu?_\w+|at::vec|(?:.*\.)?vectorized",
+        r"|Vectorized|_mm(?:256|512)?_loadu?_\w+|(?:.*\.)?vectorized",
         "warp_shuffles": r"__shfl\w*|__reduce_\w+_sync|(?:.*\.)?shuffle_\w+|(?:.*\.)?warp_reduce\w*",
         "atomics": r"atomic[A-Z]\w*|(?:.*\.)?atomic_\w+|red_global\w*",
         "autotuning": r"(?:.*\.)?autotune",
@@ -81,11 +80,7 @@ class Traits(Record):
         return {name: getattr(self, name) for name in COUNTED}
 
 
-COUNTED = tuple(
-    name
-    for name, field in Traits.model_fields.items()
-    if int in (field.annotation, *get_args(field)) and name != "readable"
-)
+COUNTED = tuple(name for name in Traits.model_fields if name != "readable")
 """The names of the counts, in order."""
 
 
@@ -114,45 +109,9 @@ def operators(source: str) -> int:
     return sum(isinstance(node, ast.BinOp) or (isinstance(node, ast.Call) and _computes(node)) for node in nodes)
 
 
-_SHAPES = frozenset(
-    [
-        "size",
-        "shape",
-        "view",
-        "reshape",
-        "permute",
-        "transpose",
-        "contiguous",
-        "flatten",
-        "unsqueeze",
-        "squeeze",
-        "expand",
-        "expand_as",
-        "chunk",
-        "split",
-        "dim",
-        "numel",
-        "len",
-        "range",
-        "int",
-        "float",
-        "tuple",
-        "list",
-        "t",
-        "to",
-        "type",
-        "narrow",
-        "append",
-        "isinstance",
-        "super",
-        "zip",
-        "enumerate",
-        "unbind",
-        "T",
-        "max",
-        "min",
-    ]
-)
+_RESHAPING = """size shape view reshape permute transpose contiguous flatten unsqueeze squeeze expand expand_as chunk
+split dim numel len range int float tuple list t to type narrow append isinstance super zip enumerate unbind T max min"""
+_SHAPES = frozenset(_RESHAPING.split())  # what only describes or arranges a tensor, and Python's own
 
 
 def _computes(node: ast.Call) -> bool:
