@@ -10,7 +10,12 @@ from commands import command_here
 from comparisons import make_row
 from factories import make_candidate, make_environment, make_evaluation, make_header
 
+from kernelgauge.errors import UsageError
 from kernelgauge.forecast import dataset
+from kernelgauge.forecast.order import Order, Promising
+from kernelgauge.forecast.predictors.registry import predictor_named
+from kernelgauge.generation.folder import Folder
+from kernelgauge.generation.inductor import Inductor
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema.forecast import Comparison
 from kernelgauge.store.run import Run
@@ -113,6 +118,57 @@ def test_files_that_nobody_has_judged_are_ordered(data: Path, tmp_path: Path) ->
         *("forecast", "order", str(data), str(tmp_path / "a.py"), "--problem", "1/40", "--gpu", "B200")
     )
     assert elsewhere.returncode == 2 and "it has NVIDIA H200" in elsewhere.stderr
+
+
+@pytest.fixture
+def drafts(tmp_path: Path) -> Path:
+    """Three drafts for a problem: the second is right and long, the others are short and wrong."""
+    folder = tmp_path / "drafts" / "level1"
+    folder.mkdir(parents=True)
+    right = (
+        "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
+        "        return torch.relu(x)\n"
+    )
+    for sample, text in enumerate((right.replace("relu", "sin"), f"{right}{FAST}", right.replace("relu", "cos"))):
+        (folder / f"19_relu_sample_{sample}.py").write_text(text)
+    return folder.parent
+
+
+def test_the_first_of_a_folder_are_those_foreseen_as_the_fastest(data: Path, drafts: Path) -> None:
+    order = Order(dataset.read(data, Comparison), predictor_named("length"))
+    folder = Folder(drafts)
+    assert Promising(folder, order, 1, "cpu").samples("1/19") == [1]
+    every = Promising(folder, order, 9, "cpu")
+    assert every.samples("1/19")[0] == 1 and sorted(every.samples("1/19")) == [0, 1, 2]
+    assert every.samples("1/20") == []
+    assert (every.name, every.origin) == (folder.name, folder.origin)
+    assert every.digest("1/19", 1) == folder.digest("1/19", 1)
+
+
+def test_who_writes_when_asked_cannot_be_ordered(data: Path) -> None:
+    order = Order(dataset.read(data, Comparison), predictor_named("one"))
+    with pytest.raises(UsageError, match="inductor writes its candidates when it is asked"):
+        Promising(Inductor(), order, 1, "cpu")
+
+
+def test_first_needs_a_forecast(drafts: Path, tmp_path: Path) -> None:
+    done = command_here("run", "--contestant", f"folder:{drafts}", "--out", str(tmp_path / "run"), "--first", "1")
+    assert done.returncode == 2 and "--forecast and --first go together" in done.stderr
+
+
+@pytest.mark.proof("forecast", "cli/run.py")
+def test_a_run_judges_the_first_alone_and_the_others_later(data: Path, drafts: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    asked = [
+        *("run", "--contestant", f"folder:{drafts}", "--out", str(out), "--device", "cpu", "--sizes", "small"),
+        *("--protocol", "quick", "--kernel-policy", "any"),
+    ]
+    done = command_here(*asked, "--forecast", str(data), "--first", "1", "--predictor", "length")
+    assert done.returncode == 0, done.stderr
+    assert [(e.sample, e.outcome) for e in Run.read(out).evaluations()] == [(1, "passed")]
+    done = command_here(*asked)
+    assert done.returncode == 0, done.stderr
+    assert sorted(e.sample for e in Run.read(out).evaluations()) == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

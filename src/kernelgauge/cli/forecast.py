@@ -172,10 +172,10 @@ def order(
     as_json: AsJson = False,
 ) -> None:
     """Order candidates by what is foreseen of them, the most promising first, before a GPU sees one."""
-    from kernelgauge.forecast.order import ordered
+    from kernelgauge.forecast.order import Order, ordered
     from kernelgauge.forecast.predictors.registry import predictor_named
 
-    found = ordered(_read(data), predictor_named(predictor), problem, files, gpu)
+    found = ordered(Order(_read(data), predictor_named(predictor), gpu), problem, files)
     if as_json:
         _print_all([{"file": str(path), **said.model_dump(mode="json")} for path, said in found], "order")
         return

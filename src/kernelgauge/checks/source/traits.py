@@ -110,7 +110,8 @@ def operators(source: str) -> int:
 
 
 _RESHAPING = """size shape view reshape permute transpose contiguous flatten unsqueeze squeeze expand expand_as chunk
-split dim numel len range int float tuple list t to type narrow append isinstance super zip enumerate unbind T max min"""
+split dim numel len range int float tuple list t to type narrow append isinstance super zip enumerate unbind T max
+min"""
 _SHAPES = frozenset(_RESHAPING.split())  # what only describes or arranges a tensor, and Python's own
 
 
