@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from commands import command_here
-from comparisons import make_row
 from factories import make_candidate, make_environment, make_evaluation, make_header
 
 from kernelgauge.errors import UsageError
@@ -204,4 +203,3 @@ def test_the_set_that_ships_is_whole() -> None:
     assert len({row.id for row in rows}) == len(rows) > 1000
     assert {row.gpu for row in rows} == {"NVIDIA H100 80GB HBM3", "NVIDIA H200"}
     assert not any("expect: " in row.candidate.source[:400] for row in rows)
-    assert make_row().question
