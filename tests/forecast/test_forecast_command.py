@@ -63,6 +63,7 @@ def test_scores_are_printed_and_are_json(data: Path) -> None:
     assert length["by_kind"]["reference"]["bin_error"] < always["by_kind"]["reference"]["bin_error"]
     table = command_here("forecast", "score", str(data), "--predictor", "one,length", COLUMNS="100")
     assert "speed, split by problem: 45 comparisons, 5 folds" in table.stdout and "length" in table.stdout
+    assert "…" not in table.stdout
 
 
 def test_forecasts_of_a_function_are_written_and_scored(data: Path, tmp_path: Path) -> None:

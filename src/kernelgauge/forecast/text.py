@@ -16,9 +16,9 @@ _SPEED = {
     "accuracy": ("same bin", "{:.0%}"),
     "spearman": ("Spearman", "{:.2f}"),
     "mape": ("MAPE %", "{:.0f}"),
-    "brier": ("Brier", "{:.3f}"),
-    "crps": ("CRPS", "{:.3f}"),
-    "ece": ("ECE", "{:.3f}"),
+    "brier": ("Brier", "{:.2f}"),
+    "crps": ("CRPS", "{:.2f}"),
+    "ece": ("ECE", "{:.2f}"),
 }
 
 
@@ -50,9 +50,7 @@ def _speeds(split: str, scores: Sequence[Score]) -> Table:
 
 def _choices(scores: Sequence[Score]) -> Table:
     choice, right = scores[0].choice, scores[0].right
-    table = _table(
-        f"choice of {choice.k} in {choice.pools} pools; rightness of {right.rows}, of which {right.right} are"
-    )
+    table = _table(f"choice of {choice.k} in {choice.pools} pools; {right.right} of {right.rows} kernels are right")
     for name in ("predictor", "regret", "found within 20 %", "right: Brier", "right: AUROC"):
         table.add_column(name, justify="left" if name == "predictor" else "right")
     for each in scores:
