@@ -15,6 +15,8 @@ from generated import ROOT, meaning
 from pydantic import BaseModel, TypeAdapter, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
+from kernelgauge.forecast.replay import Saved
+from kernelgauge.forecast.score import Score
 from kernelgauge.generation.foreign import Unusable
 from kernelgauge.problems import catalogue, suites
 from kernelgauge.problems.importing.importer import Imported
@@ -22,6 +24,7 @@ from kernelgauge.report.figures.baselines import Board
 from kernelgauge.report.figures.compare import Comparison
 from kernelgauge.report.figures.elsewhere import Replayed
 from kernelgauge.report.figures.scores import Scores
+from kernelgauge.report.figures.study.study import Study
 from kernelgauge.schema import (
     FORMAT,
     AttemptRecord,
@@ -36,6 +39,7 @@ from kernelgauge.schema import (
     RunHeader,
     TooLarge,
 )
+from kernelgauge.schema import forecast as forecasts
 from kernelgauge.schema.summary import Summary
 from kernelgauge.selftest import certify, self_test
 from kernelgauge.training import dataset
@@ -85,6 +89,8 @@ STORED = {
     "baseline": Described(Baseline, "a line of `baselines.jsonl`"),
     "peaks": Described(Peaks, "a file of `peaks/` in the cache; `doctor --measure --json`"),
     "row": Described(dataset.Row, "a line of what `problems dataset` writes"),
+    "comparison": Described(forecasts.Comparison, "a line of what `forecast build` writes"),
+    "forecast": Described(forecasts.Forecast, "a line of what `forecast predict` writes"),
     "suite": Described(suites.About, "`suite.json` of an imported suite, which counts its format by itself"),
 }
 PRINTED = {
@@ -93,6 +99,7 @@ PRINTED = {
         _with(Profile, gaps=(float | None, ...), launch_bound=(bool, ...)), "`profile --json`", NULL
     ),
     "report": Described(_with(Scores, format=(int, ...)), "`report --json`"),
+    "study": Described(Study, "`report --study --json`"),
     "compare": Described(_with(Comparison, format=(int, ...)), "`compare --json`"),
     "replay_check": Described(
         _printed(
@@ -105,6 +112,21 @@ PRINTED = {
     ),
     "baselines": Described(
         _printed("Baselines", "Baselines as tables.", boards=tuple[Board, ...]), "`baseline show --json`"
+    ),
+    "forecast_score": Described(
+        _printed("ForecastScores", "Predictors on splits.", scores=tuple[Score, ...]), "`forecast score --json`"
+    ),
+    "forecast_replay": Described(
+        _printed("ForecastReplay", "Evaluations that forecasts save.", saved=tuple[Saved, ...]),
+        "`forecast replay --json`",
+    ),
+    "forecast_order": Described(
+        _printed(
+            "ForecastOrder",
+            "Candidates that nobody has judged, the most promising first.",
+            order=tuple[_with(forecasts.Forecast, file=(str, ...)), ...],  # type: ignore[misc]
+        ),
+        "`forecast order --json`",
     ),
     "doctor": Described(
         _printed(

@@ -18,6 +18,7 @@ from kernelgauge.cli import (
     doctor,
     evaluate,
     export,
+    forecast,
     judge,
     leaderboard,
     problems,
@@ -80,6 +81,7 @@ app.command("guide")(build.guide)
 app.command("prompt")(prompt.prompt)
 app.add_typer(account.app, name="account")
 app.add_typer(baseline.app, name="baseline")
+app.add_typer(forecast.app, name="forecast")
 app.add_typer(problems.app, name="problems")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelgauge.cli.notices import tell_shortcomings
 from kernelgauge.cli.options import AsJson
 from kernelgauge.cli.printed import print_object
 from kernelgauge.errors import UsageError
@@ -33,12 +34,41 @@ def _references(run: Records) -> dict[str, str]:
     return found
 
 
+def _study(paths: list[Path], html: Path | None, as_json: bool) -> None:
+    """Print a study of runs, and write its page."""
+    from rich.console import Console
+
+    from kernelgauge.cli.progress import working
+    from kernelgauge.report.figures.study.study import study
+    from kernelgauge.report.page.profiles import profiles
+    from kernelgauge.report.page.study import write_study
+    from kernelgauge.report.study_text import render
+    from kernelgauge.runs import load
+
+    runs = [load(path) for path in paths]
+    tell_shortcomings(runs)
+    with working("reading candidates"):
+        found = study(runs, [_references(run) for run in runs], [profiles(run.path) for run in runs])
+    if html is not None:
+        write_study(found, html)
+    if as_json:
+        print_object(found)
+        return
+    Console().print(render(found))
+    if html is not None:
+        typer.echo(f"study written to {html}")
+
+
 def report(
-    folder: Annotated[Path, typer.Argument(help="A run folder, or a log of Inspect.")],
+    runs: Annotated[list[Path], typer.Argument(help="A run folder, or a log of Inspect; with --study several.")],
     html: Annotated[Path | None, typer.Option("--html", help="Write one HTML file that opens offline.")] = None,
     baseline: Annotated[
         str, typer.Option("--baseline", help="Second table: over strongest, compile, compile-max-autotune, ...")
     ] = "strongest",
+    study: Annotated[
+        bool,
+        typer.Option("--study", help="Instead: failures by kind of problem, errors over turns, what winners share."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print fast_p per level with intervals, ties, geometric mean, outcomes; write the HTML report."""
@@ -49,6 +79,12 @@ def report(
     from kernelgauge.runs import load
     from kernelgauge.schema import MODES
 
+    if study:
+        _study(runs, html, as_json)
+        return
+    if len(runs) > 1:
+        raise UsageError("a report is about one run: compare several with `kernelgauge compare`, or add --study")
+    (folder,) = runs
     if baseline not in (STRONGEST, *MODES):
         raise UsageError(f"unknown baseline {baseline!r}; there are {', '.join((STRONGEST, *MODES))}")
     run = load(folder)

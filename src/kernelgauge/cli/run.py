@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,6 +32,26 @@ from kernelgauge.cli.options import (
     parse_names,
     value_of,
 )
+from kernelgauge.errors import UsageError
+
+if TYPE_CHECKING:
+    from kernelgauge.generation.contestant import Contestant
+    from kernelgauge.session.run import Plan
+
+
+def _promising(plan: Plan, data: Path, predictor: str, first: int) -> Contestant:
+    """The contestant of a plan, of whose candidates the most promising alone are judged."""
+    from kernelgauge.forecast import dataset
+    from kernelgauge.forecast.order import Order, Promising
+    from kernelgauge.forecast.predictors.registry import predictor_named
+    from kernelgauge.hardware.environment import gpu
+    from kernelgauge.schema.forecast import Comparison
+
+    rows = dataset.read(data, Comparison)
+    here = gpu() if plan.header.device.startswith("cuda") else None
+    known = here[0] if here and any(row.gpu == here[0] for row in rows) else None
+    order = Order(rows, predictor_named(predictor), known)
+    return Promising(plan.contestant, order, first, plan.header.device)
 
 
 def run(
@@ -56,8 +77,17 @@ def run(
     gpu_memory: GpuMemoryGb = None,
     jobs: Jobs = None,
     executor: ExecutorName = None,
+    forecast: Annotated[
+        Path | None, typer.Option("--forecast", help="A data set: judge what is foreseen as the fastest alone.")
+    ] = None,
+    first: Annotated[
+        int | None, typer.Option("--first", min=1, help="With --forecast: so many candidates of each problem alone.")
+    ] = None,
+    predictor: Annotated[str, typer.Option("--predictor", help="With --forecast: who foresees.")] = "trees",
 ) -> None:
     """Judge a compiler or a folder on a part of the suite and keep every record. Ctrl-C loses nothing finished."""
+    if (first is None) != (forecast is None):
+        raise UsageError("--forecast and --first go together: a data set, and how many candidates of each problem")
     from kernelgauge.execution.machines import machines_named
     from kernelgauge.judging import arithmetic_of
     from kernelgauge.session.run import planned
@@ -82,5 +112,6 @@ def run(
             command=command_line(),
             machines=machines,
         )
+        who = _promising(plan, forecast, predictor, first) if forecast and first else plan.contestant
         with plan.opened(out) as store:
-            judge_contestant(plan.contestant, store, plan.header.problems, plan.protocol, jobs, False, machines)
+            judge_contestant(who, store, plan.header.problems, plan.protocol, jobs, False, machines)

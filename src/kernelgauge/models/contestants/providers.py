@@ -1,11 +1,14 @@
 """Contestants of ours that Inspect can ask like a model: `kernelgauge/inductor` and `kernelgauge/replay`.
 
+`kernelgauge/frequencies` answers questions of `kernelgauge forecast`: a script, to try them without a model.
+
 They know a problem by the metadata of the first message, which the task puts there. No network, no key. Where an
 agent offers them its tools, they have every answer but their last evaluated, and submit that.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,19 @@ from kernelgauge.models.asking.workbench import sample_here
 from kernelgauge.models.contestants.replay import SHIPPED, Given, recorded
 from kernelgauge.models.usage import one_sentence
 from kernelgauge.schema import NoCandidate, Problem
+
+
+class Frequencies:
+    """Foresees of every kernel how often each class of speed was in the rows to learn from, whatever it is shown."""
+
+    at_once = 1000
+
+    def foresee(self, messages: list[ChatMessage]) -> str:
+        """The answer to a question of `models.forecasting`."""
+        said = next((message.metadata for message in messages if message.metadata), None) or {}
+        if "forecast" not in said:
+            raise UsageError("the model kernelgauge/frequencies answers `kernelgauge forecast predict` alone")
+        return json.dumps({"probabilities": said["forecast"], "right": 0.5})
 
 
 class Asked:
@@ -83,7 +99,11 @@ class Compiler:
         return f"```python\n{found.source}\n```", True
 
 
-_CONTESTANTS: dict[str, type[Replay] | type[Compiler]] = {"replay": Replay, "inductor": Compiler}
+_CONTESTANTS: dict[str, type[Replay] | type[Compiler] | type[Frequencies]] = {
+    "replay": Replay,
+    "inductor": Compiler,
+    "frequencies": Frequencies,
+}
 
 
 @modelapi(name="kernelgauge")
@@ -112,6 +132,8 @@ class Contestants(ModelAPI):
     async def generate(
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
     ) -> ModelOutput:
+        if isinstance(self._contestant, Frequencies):
+            return ModelOutput.from_content(self.model_name, self._contestant.foresee(input))
         text, last = await anyio.to_thread.run_sync(self._contestant.answer, Asked(input), limiter=self._limiter)
         output = self._said(text, last, {tool.name for tool in tools})
         output.metadata = {LAST: last}

@@ -101,11 +101,11 @@ def render_html(
     allows no script but ours, by its hash, and no connection at all.
     """
     standing = [e for answers in gather(evaluations) for e in answers.evaluations]
-    script = "\n".join(_template_file(name) for name in SCRIPTS)
+    script = "\n".join(template_file(name) for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{script}\n}})();'
     groups = {**scores.levels, "all": scores.overall}
     return (
-        _environment()
+        page_environment()
         .get_template("report.html.j2")
         .render(
             scores=scores,
@@ -122,7 +122,7 @@ def render_html(
             added=added.in_words(scores.added) if scores.added else "",
             too_large=too_large_line(scores) if scores.too_large else "",
             headroom=_headroom(standing),
-            style=Markup(_template_file("report.css")),
+            style=Markup(template_file("report.css")),
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
             data=_data(scores, standing, source_of, references or {}, profiles or {}, list(attempts), origin),
@@ -218,7 +218,8 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share * 100:.1f}"
 
 
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """What renders a page: everything is escaped, and a name that is not there is an error."""
     environment = Environment(
         loader=PackageLoader("kernelgauge.report.page"),
         autoescape=True,
@@ -234,5 +235,6 @@ def _environment() -> Environment:
     return environment
 
 
-def _template_file(name: str) -> str:
+def template_file(name: str) -> str:
+    """The text of a file beside the templates."""
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Who foresees: simple predictors to be beaten, and the way in for other people's."""
