@@ -84,7 +84,7 @@ def _classes_along(axis: Axis) -> list[_Class]:
         at = {k: start + axis.padding - k * axis.dilation for k in reversed(range(axis.kernel))}
         taps = tuple(k for k, place in at.items() if place % axis.stride == 0)
         first = at[taps[0]] // axis.stride if taps else 0
-        found.append(_Class(taps, first, start, math.ceil((axis.out - start) / axis.stride)))
+        found.append(_Class(taps, first, start, math.ceil((axis.out - start) / axis.stride) // axis.window * axis.window))
     return found
 
 

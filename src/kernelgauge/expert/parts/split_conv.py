@@ -20,12 +20,12 @@ from kernelgauge.expert.parts.split_images import split_images, split_weights
 
 
 @triton.jit
-def conv_only(value, col, real, at, inside, p0, p1, p2, s0, s1, s2):
+def conv_only(value, col, real, above, at, inside, p0, p1, p2, s0, s1, s2):
     return value
 
 
 @triton.jit
-def conv_bias(value, col, real, at, inside, p0, p1, p2, s0, s1, s2):
+def conv_bias(value, col, real, above, at, inside, p0, p1, p2, s0, s1, s2):
     return value + tl.load(p0 + col)[:, None]
 
 
@@ -47,7 +47,7 @@ def _convolve(
     image_size, depth, columns, groups, classes, positions, statistics_plane, tap_d, tap_h, tap_w, read_d, read_h, read_w,
     write_d, write_h, write_w,
     FILLED: tl.constexpr, UNIT: tl.constexpr, WD: tl.constexpr, WH: tl.constexpr, WW: tl.constexpr, ONE: tl.constexpr,
-    STATISTICS: tl.constexpr, STORED: tl.constexpr, ROW: tl.constexpr,
+    STATISTICS: tl.constexpr, STORED: tl.constexpr, ROW: tl.constexpr, DENSE: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, epilogue: tl.constexpr,
 ):  # fmt: skip
     """One program makes one tile of one image; those that run together write and read in the same places."""
@@ -70,9 +70,11 @@ def _convolve(
         w = pooled % wide * WW + within % WW
         group = tl.program_id(1) % groups
         place = tl.load(table_ptr + 3) + d * read_d + h * read_h + w * read_w
-        x_at = image * image_size * FILLED + (place * FILLED)[:, None]
+        x_hi_ptr += image * image_size * FILLED
+        x_lo_ptr += image * image_size * FILLED
+        x_at = (place * FILLED)[:, None]
         channel = group * columns + col
-        w_at = ((part * groups * columns + channel).to(tl.int64) * depth)[None, :]
+        w_at = ((part * groups * columns + channel) * depth)[None, :]
         k = tl.arange(0, BK)
         total = tl.zeros((BM, BN), tl.float32)
         for start in range(0, end, BK):
@@ -96,13 +98,16 @@ def _convolve(
         value = tl.trans(total)
         m = tile * (BM // (WD * WH * WW)) + tl.arange(0, BM // (WD * WH * WW))
         spots = many // (WD * WH * WW)
-        d, h, w = m // (high * wide), m // wide % high, m % wide
-        to = tl.load(table_ptr + 4) + d * write_d + h * write_h + w * write_w
+        to = m
+        if not DENSE:
+            d, h, w = m // (high * wide), m // wide % high, m % wide
+            to = tl.load(table_ptr + 4) + d * write_d + h * write_h + w * write_w
         real = n < columns
         there = m < spots
         inside = real[:, None] & there[None, :]
-        at = image * columns * positions + n[:, None] * positions + to[None, :]
-        value = epilogue(value, channel, real, at, inside, p0, p1, p2, s0, s1, s2)
+        above = image * columns * positions
+        at = n[:, None] * positions + to[None, :]
+        value = epilogue(value, channel, real, above, at, inside, p0, p1, p2, s0, s1, s2)
         if STATISTICS:
             below = (image * (tl.num_programs(0) // across) + block // across) * columns
             _tile_statistics(value, inside, stats_ptr, below, n, columns, statistics_plane)
@@ -110,7 +115,7 @@ def _convolve(
             if ONE:
                 tl.store(out_ptr + image * positions + to[None, :], value, mask=there[None, :])
             else:
-                tl.store(out_ptr + at, value, mask=inside)
+                tl.store(out_ptr + above + at, value, mask=inside)
 
 
 _Convolution = torch.nn.modules.conv._ConvNd
@@ -141,6 +146,7 @@ def convolve(
     *,
     window: tuple[int, ...] = (),
     one: bool = False,
+    whole: bool = False,
     statistics: bool = False,
     stored: bool = True,
 ) -> torch.Tensor | tuple[torch.Tensor | None, torch.Tensor]:
@@ -151,7 +157,8 @@ def convolve(
             and what of it lies inside, and up to three tensors and numbers.
         window: outputs that the epilogue pools, in each dimension: they lie side by side along the tile's positions.
             Their number is a power of two; not of a transposed convolution.
-        one: the epilogue leaves one value for each position, of all channels (128 at most).
+        one: the epilogue leaves one value for each position, of all channels.
+        whole: the epilogue must have all channels of a group, 128 at most, in one tile.
         statistics: give [3, images, tiles, channels] as well: mean, sum of squares about it, and count, of each tile.
         stored: without, there is no output but the statistics.
     """
@@ -170,8 +177,10 @@ def convolve(
     weights = split_weights(conv.weight.contiguous(), groups, columns, (group_stride, row_stride), way)
     if epilogue is None:
         epilogue, tensors = (conv_only, ()) if conv.bias is None else (conv_bias, (conv.bias,))
-    bn = min(128, max(16, triton.next_power_of_2(columns)))
-    bm = 128
+    bm, bn = 128, min(128, max(16, triton.next_power_of_2(columns)))
+    if way.classes > 1 and not (one or whole):
+        bn = min(64, bn)  # scattered stores need a register for each address
+    warps = 8 if bn == 128 or (bn == 64 and way.classes > 1) else 4
     tiles = triton.cdiv(way.most, bm) * way.classes
     shape = (x.shape[0], 1 if one else conv.out_channels, *(axis.out // axis.window for axis in own))
     out = torch.empty(shape if stored else (0,), dtype=torch.float32, device=x.device)
@@ -182,7 +191,8 @@ def convolve(
         images * tiles * columns, *way.taps, *way.reads, *way.writes,
         FILLED=way.filled, UNIT=way.unit,
         WD=axes[0].window, WH=axes[1].window, WW=axes[2].window, ONE=one, STATISTICS=statistics, STORED=stored, ROW=TABLE,
+        DENSE=way.classes == 1,
         BM=bm, BN=bn, BK=way.step, epilogue=epilogue,
-        num_warps=8 if bn == 128 else 4, num_stages=3 if bn == 128 else (2 if way.step == 64 else 4),
+        num_warps=warps, num_stages=3 if warps == 8 else (2 if way.step == 64 else 4),
     )  # fmt: skip
     return (out if stored else None, stats) if stats is not None else out
