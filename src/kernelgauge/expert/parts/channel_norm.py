@@ -20,8 +20,8 @@ class Spread(NamedTuple):
     """[images, channels] of float32."""
     squares: torch.Tensor
     """[images, channels]: the sum of squares of distances from the mean."""
-    count: int
-    """Values of one channel of one image."""
+    count: torch.Tensor
+    """[] of float32: values of one channel of one image."""
 
 
 class Affine(NamedTuple):
@@ -33,7 +33,7 @@ class Affine(NamedTuple):
 
 
 @triton.jit
-def _put_together(stats_ptr, mean_ptr, squares_ptr, tiles, columns, plane, BT: tl.constexpr, BC: tl.constexpr):
+def _put_together(stats_ptr, mean_ptr, squares_ptr, count_ptr, tiles, columns, plane, BT: tl.constexpr, BC: tl.constexpr):
     """One program takes some channels of one image."""
     image = tl.program_id(0)
     col = tl.program_id(1) * BC + tl.arange(0, BC)
@@ -56,14 +56,16 @@ def _put_together(stats_ptr, mean_ptr, squares_ptr, tiles, columns, plane, BT: t
         squares += tl.sum(tl.load(stats_ptr + plane + at, mask=inside, other=0.0) + count * away * away, axis=0)
     tl.store(mean_ptr + image * columns + col, mean, mask=col < columns)
     tl.store(squares_ptr + image * columns + col, squares, mask=col < columns)
+    tl.store(count_ptr + col, number, mask=col < 1)  # the same in all programs
 
 
-def spread_of(stats: torch.Tensor, count: int) -> Spread:
-    """Of what `convolve` leaves of its tiles, where each channel of an image has `count` values."""
+def spread_of(stats: torch.Tensor) -> Spread:
+    """Of what `convolve` leaves of its tiles."""
     _, images, tiles, columns = stats.shape
     mean, squares = torch.empty(2, images, columns, dtype=torch.float32, device=stats.device)
+    count = torch.empty((), dtype=torch.float32, device=stats.device)
     _put_together[images, triton.cdiv(columns, 16)](
-        stats, mean, squares, tiles, columns, images * tiles * columns, BT=64, BC=16, num_warps=4
+        stats, mean, squares, count, tiles, columns, images * tiles * columns, BT=64, BC=16, num_warps=4
     )
     return Spread(mean, squares, count)
 
