@@ -33,7 +33,9 @@ class Affine(NamedTuple):
 
 
 @triton.jit
-def _put_together(stats_ptr, mean_ptr, squares_ptr, count_ptr, tiles, columns, plane, BT: tl.constexpr, BC: tl.constexpr):
+def _put_together(
+    stats_ptr, mean_ptr, squares_ptr, count_ptr, tiles, columns, plane, BT: tl.constexpr, BC: tl.constexpr
+):
     """One program takes some channels of one image."""
     image = tl.program_id(0)
     col = tl.program_id(1) * BC + tl.arange(0, BC)
@@ -70,7 +72,36 @@ def spread_of(stats: torch.Tensor) -> Spread:
     return Spread(mean, squares, count)
 
 
-def by_group(spread: Spread, groups: int, eps: float, weight: torch.Tensor | None, bias: torch.Tensor | None) -> Affine:
+@triton.jit
+def _spread_of_rows(x_ptr, mean_ptr, squares_ptr, size, BLOCK: tl.constexpr):
+    """One program takes a row, twice."""
+    row = tl.program_id(0).to(tl.int64)
+    at = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, size, BLOCK):
+        total += tl.load(x_ptr + row * size + start + at, mask=start + at < size, other=0.0)
+    mean = tl.sum(total, axis=0) / size
+    squares = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, size, BLOCK):
+        x = tl.load(x_ptr + row * size + start + at, mask=start + at < size, other=0.0)
+        away = tl.where(start + at < size, x - mean, 0.0)
+        squares += away * away
+    tl.store(mean_ptr + row, mean)
+    tl.store(squares_ptr + row, tl.sum(squares, axis=0))
+
+
+def spread_of_images(x: torch.Tensor) -> Spread:
+    """Of [images, channels, ...], contiguous, itself."""
+    mean, squares = torch.empty(2, *x.shape[:2], dtype=torch.float32, device=x.device)
+    size = x.numel() // mean.numel()
+    block = min(2048, triton.next_power_of_2(size))
+    _spread_of_rows[(mean.numel(),)](x, mean, squares, size, BLOCK=block, num_warps=max(1, block // 512))
+    return Spread(mean, squares, torch.full((), float(size), device=x.device))
+
+
+def by_group(
+    spread: Spread, groups: int, eps: float, weight: torch.Tensor | None, bias: torch.Tensor | None
+) -> Affine:
     """Of a group normalisation; as many groups as channels make an instance normalisation."""
     images, channels = spread.mean.shape
     mean = spread.mean.view(images, groups, -1)
@@ -103,7 +134,18 @@ def nothing_more(y, channel, p0, s0, s1):
 
 @triton.jit
 def _apply(
-    x_ptr, y_ptr, middle_ptr, scale_ptr, shift_ptr, p0, s0, s1, size, columns, BLOCK: tl.constexpr, after: tl.constexpr
+    x_ptr,
+    y_ptr,
+    middle_ptr,
+    scale_ptr,
+    shift_ptr,
+    p0,
+    s0,
+    s1,
+    size,
+    columns,
+    BLOCK: tl.constexpr,
+    after: tl.constexpr,
 ):
     row = tl.program_id(0).to(tl.int64)
     at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
@@ -122,7 +164,17 @@ def apply(
     """Of [images, channels, ...], in place: `x` is an intermediate that nobody else sees. Then `after`."""
     rows = x.shape[0] * x.shape[1]
     size = x.numel() // rows
-    _apply[rows, triton.cdiv(size, 4096)](
-        x, x, *affine, tensor, *(*numbers, 0.0, 0.0)[:2], size, x.shape[1], BLOCK=4096, after=after, num_warps=8
+    block = min(4096, triton.next_power_of_2(size))
+    _apply[rows, triton.cdiv(size, block)](
+        x,
+        x,
+        *affine,
+        tensor,
+        *(*numbers, 0.0, 0.0)[:2],
+        size,
+        x.shape[1],
+        BLOCK=block,
+        after=after,
+        num_warps=max(1, block // 512),
     )
     return x

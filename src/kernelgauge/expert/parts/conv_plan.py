@@ -1,8 +1,8 @@
 """Where a convolution, plain or transposed, reads and writes: all that follows from sizes alone.
 
 A transposed convolution of stride s is a set of plain ones. Outputs of one residue class modulo s read inputs of
-stride one through every s-th position of the kernel (fewer, where dilation and s share a factor). A plain one is a set
-of one class. One and two dimensions are three, the first ones of size 1.
+stride one through every s-th position of the kernel (or of more, or none, where dilation and s share a factor). A
+plain one is a set of one class. One and two dimensions are three, the first ones of size 1.
 
 The input lies in memory channels last and with its padding filled in, so what an output reads through one line of an
 undilated kernel lies side by side: kernel width times channels make one stretch of the depth.
@@ -51,7 +51,7 @@ class Plan(NamedTuple):
 
     classes: int
     table: torch.Tensor
-    """[classes, TABLE] of int32: taps per plane and line, depth, first read, first write, sizes and count of outputs."""
+    """[classes, TABLE] of int32: taps per plane and line, depth, first read and write, sizes and count of outputs."""
     index: torch.Tensor
     """[classes, depth] of int32: where in one output channel's weights each step of the depth comes from, or -1."""
     padded: tuple[int, int, int]
@@ -84,7 +84,9 @@ def _classes_along(axis: Axis) -> list[_Class]:
         at = {k: start + axis.padding - k * axis.dilation for k in reversed(range(axis.kernel))}
         taps = tuple(k for k, place in at.items() if place % axis.stride == 0)
         first = at[taps[0]] // axis.stride if taps else 0
-        found.append(_Class(taps, first, start, math.ceil((axis.out - start) / axis.stride) // axis.window * axis.window))
+        found.append(
+            _Class(taps, first, start, math.ceil((axis.out - start) / axis.stride) // axis.window * axis.window)
+        )
     return found
 
 
@@ -131,10 +133,16 @@ def plan(axes: tuple[Axis, Axis, Axis], channels: int, channel_stride: int, devi
         base = (d.first + margin[0]) * plane + (h.first + margin[1]) * line + w.first + margin[2]
         start = (d.start * outs[1] + h.start) * outs[2] + w.start
         many = [c.many // a.window for c, a in zip((d, h, w), axes, strict=True)]
-        rows.append([max(1, counts[1]), max(1, across), depth, base, start, *many, math.prod(c.many for c in (d, h, w))])
+        rows.append(
+            [max(1, counts[1]), max(1, across), depth, base, start, *many, math.prod(c.many for c in (d, h, w))]
+        )
         k = torch.arange(depth)
         place, within = k // unit, k % unit
-        at = [place // max(1, counts[1] * across), place // max(1, across) % max(1, counts[1]), place % max(1, across)]
+        at = [
+            place // max(1, counts[1] * across),
+            place // max(1, across) % max(1, counts[1]),
+            place % max(1, across),
+        ]
         farthest = [(c.many - 1) * read for c, read in zip((d, h, w), reads, strict=True)]
         reach = (at[0] * taps[0] * plane + at[1] * taps[1] * line + at[2] * taps[2]) * filled + within
         reach += (base + farthest[0] * plane + farthest[1] * line + farthest[2]) * filled + 1

@@ -17,9 +17,10 @@ from kernelgauge.expert.parts.powers import power_for, two_to
 
 @triton.jit
 def _mix_channels(
-    x_ptr, weight_ptr, bias_ptr, taps_ptr, taps_bias_ptr, out_ptr, columns, channels, height, width, out_height, out_width,
-    KERNEL_H: tl.constexpr, KERNEL_W: tl.constexpr, STRIDE: tl.constexpr, PADDING: tl.constexpr, DILATION: tl.constexpr,
-    DEPTHWISE: tl.constexpr, BC: tl.constexpr, BM: tl.constexpr, BP: tl.constexpr,
+    x_ptr, weight_ptr, bias_ptr, taps_ptr, taps_bias_ptr, out_ptr,
+    columns, channels, height, width, out_height, out_width,
+    KERNEL_H: tl.constexpr, KERNEL_W: tl.constexpr, STRIDE: tl.constexpr, PADDING: tl.constexpr,
+    DILATION: tl.constexpr, DEPTHWISE: tl.constexpr, BC: tl.constexpr, BM: tl.constexpr, BP: tl.constexpr,
 ):  # fmt: skip
     """One program makes some output channels of some positions of one image."""
     image = tl.program_id(1).to(tl.int64)
@@ -49,7 +50,9 @@ def _mix_channels(
     x *= two_to(power)[None, :]
     x_hi = x.to(tl.float16)
     x_lo = (x - x_hi.to(tl.float32)).to(tl.float16)
-    w = tl.load(weight_ptr + m[:, None] * channels + c[None, :], mask=(m < columns)[:, None] & (c < channels), other=0.0)
+    w = tl.load(
+        weight_ptr + m[:, None] * channels + c[None, :], mask=(m < columns)[:, None] & (c < channels), other=0.0
+    )
     lift = power_for(tl.max(tl.abs(w), axis=1))
     w *= two_to(lift)[:, None]
     w_hi = w.to(tl.float16)

@@ -1,9 +1,9 @@
 """Convolutions of float32 on tensor cores, as precise as float32: implicit products of matrices of float16 halves.
 
 Rows are output positions of one image, columns output channels, and the depth all that an output reads: positions of
-the kernel times channels. Three products of halves stand for one of float32, as for matrices (Ootomo and Yokota, 2022,
-"Recovering single precision accuracy from Tensor Cores"), and no more than one step of the depth is added up on tensor
-cores, which cut off what does not fit; those sums are added up in float32 with rounding.
+the kernel times channels. Three products of halves stand for one of float32, as for matrices (Ootomo and Yokota,
+2022, "Recovering single precision accuracy from Tensor Cores"), and no more than one step of the depth is added up on
+tensor cores, which cut off what does not fit; those sums are added up in float32 with rounding.
 
 The padding lies in memory, so that the loop over the depth has no masks: what a step reads is a row's own place plus
 an offset that all rows share. Tiles are turned before they are stored, positions side by side.
@@ -44,8 +44,8 @@ def _tile_statistics(value, good, stats_ptr, to, n, columns, plane):
 def _convolve(
     x_hi_ptr, x_lo_ptr, x_back_ptr, w_hi_ptr, w_lo_ptr, w_back_ptr, out_ptr, stats_ptr, table_ptr,
     p0, p1, p2, s0, s1, s2,
-    image_size, depth, columns, groups, classes, positions, statistics_plane, tap_d, tap_h, tap_w, read_d, read_h, read_w,
-    write_d, write_h, write_w,
+    image_size, depth, columns, groups, classes, positions, statistics_plane,
+    tap_d, tap_h, tap_w, read_d, read_h, read_w, write_d, write_h, write_w,
     FILLED: tl.constexpr, UNIT: tl.constexpr, WD: tl.constexpr, WH: tl.constexpr, WW: tl.constexpr, ONE: tl.constexpr,
     STATISTICS: tl.constexpr, STORED: tl.constexpr, ROW: tl.constexpr, DENSE: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, epilogue: tl.constexpr,
@@ -81,7 +81,9 @@ def _convolve(
             if UNIT % BK == 0:
                 stretch = start // UNIT
                 along, line = stretch % across_line, stretch // across_line
-                to = (line // lines * tap_d + line % lines * tap_h + along * tap_w) * FILLED + (start - stretch * UNIT)
+                to = (line // lines * tap_d + line % lines * tap_h + along * tap_w) * FILLED + (
+                    start - stretch * UNIT
+                )
                 offset = to + k
             else:
                 stretch = (start + k) // UNIT
@@ -153,9 +155,9 @@ def convolve(
     """What the module `conv` makes of float32 `x`, through `epilogue`: by default its own bias.
 
     Args:
-        epilogue: takes a tile [channels, positions], its channels, which of them are real, where it goes in the output
+        epilogue: takes a tile [channels, positions], its channels, which are real, where it goes in the output
             and what of it lies inside, and up to three tensors and numbers.
-        window: outputs that the epilogue pools, in each dimension: they lie side by side along the tile's positions.
+        window: outputs that the epilogue pools, in each dimension; they lie side by side along the tile's positions.
             Their number is a power of two; not of a transposed convolution.
         one: the epilogue leaves one value for each position, of all channels.
         whole: the epilogue must have all channels of a group, 128 at most, in one tile.
@@ -178,21 +180,25 @@ def convolve(
     if epilogue is None:
         epilogue, tensors = (conv_only, ()) if conv.bias is None else (conv_bias, (conv.bias,))
     bm, bn = 128, min(128, max(16, triton.next_power_of_2(columns)))
-    if way.classes > 1 and not (one or whole):
-        bn = min(64, bn)  # scattered stores need a register for each address
-    warps = 8 if bn == 128 or (bn == 64 and way.classes > 1) else 4
+    if way.classes > 1:
+        # The depth is short and stores are scattered: small tiles hide the latency, and have registers for addresses.
+        bm, bn = 64, bn if one or whole else min(64, bn)
+    warps = 8 if bn == 128 or (bn == 64 and statistics and bm == 128) else 4
+    # Two programs share the memory of a multiprocessor, unless the accumulators of one take all registers.
+    room = 192 * 1024 if bm * bn == 128 * 128 else 96 * 1024
+    stages = max(2, min(4, room // ((bm + bn) * way.step * 4)))
     tiles = triton.cdiv(way.most, bm) * way.classes
     shape = (x.shape[0], 1 if one else conv.out_channels, *(axis.out // axis.window for axis in own))
     out = torch.empty(shape if stored else (0,), dtype=torch.float32, device=x.device)
     stats = torch.zeros(3, images, tiles, columns, dtype=torch.float32, device=x.device) if statistics else None
     _convolve[tiles * triton.cdiv(columns, bn), images](
         *halves, *weights, out, stats, way.table, *(*tensors, None, None, None)[:3], *(*numbers, 0.0, 0.0, 0.0)[:3],
-        way.padded[0] * way.padded[1] * way.padded[2], way.index.shape[1], columns, groups, way.classes, way.positions,
-        images * tiles * columns, *way.taps, *way.reads, *way.writes,
+        way.padded[0] * way.padded[1] * way.padded[2], way.index.shape[1], columns, groups,
+        way.classes, way.positions, images * tiles * columns, *way.taps, *way.reads, *way.writes,
         FILLED=way.filled, UNIT=way.unit,
-        WD=axes[0].window, WH=axes[1].window, WW=axes[2].window, ONE=one, STATISTICS=statistics, STORED=stored, ROW=TABLE,
-        DENSE=way.classes == 1,
+        WD=axes[0].window, WH=axes[1].window, WW=axes[2].window, ONE=one,
+        STATISTICS=statistics, STORED=stored, ROW=TABLE, DENSE=way.classes == 1,
         BM=bm, BN=bn, BK=way.step, epilogue=epilogue,
-        num_warps=warps, num_stages=3 if warps == 8 else (2 if way.step == 64 else 4),
+        num_warps=warps, num_stages=stages,
     )  # fmt: skip
     return (out if stored else None, stats) if stats is not None else out

@@ -1,7 +1,7 @@
 """Images and weights of a convolution as float16 halves: channels last, padding filled in.
 
-As in a product of matrices, `x = hi + lo` holds 22 bits of x. Each image, and each output channel's weights, are scaled
-by a power of two, which is exact, so that the largest value lies in [2^14, 2^15).
+As in a product of matrices, `x = hi + lo` holds 22 bits of x. Each image, and each output channel's weights, are
+scaled by a power of two, which is exact, so that the largest value lies in [2^14, 2^15).
 """
 
 from __future__ import annotations
@@ -122,7 +122,9 @@ def _split_weights(
         tl.store(lo_ptr + to + at, (w - hi.to(tl.float32)).to(tl.float16), mask=at < depth)
 
 
-def split_weights(weight: torch.Tensor, groups: int, columns: int, strides: tuple[int, int], plan: Plan) -> WeightHalves:
+def split_weights(
+    weight: torch.Tensor, groups: int, columns: int, strides: tuple[int, int], plan: Plan
+) -> WeightHalves:
     """The halves of a convolution's weights, whose groups and output channels have these strides."""
     classes, depth = plan.index.shape
     rows = groups * columns

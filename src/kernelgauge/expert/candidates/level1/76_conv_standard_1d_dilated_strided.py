@@ -22,9 +22,7 @@ class ModelNew(nn.Module):
         bias: bool = False,
     ):
         super().__init__()
-        self.conv1d = nn.Conv1d(
-            in_channels, out_channels, kernel_size, stride=stride, dilation=dilation, bias=bias
-        )
+        self.conv1d = nn.Conv1d(in_channels, out_channels, kernel_size, stride=stride, dilation=dilation, bias=bias)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return convolve(x, self.conv1d)

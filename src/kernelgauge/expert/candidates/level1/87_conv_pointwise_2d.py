@@ -1,8 +1,8 @@
 """Pointwise (1x1) convolution: mixes the channels of each pixel.
 
 Bound by memory: the output is twice the input. In float32 on CUDA cores it would be bound by arithmetic; here both
-operands are two float16 halves and the product three on tensor cores, as precise as float32, and the input is split on
-its way in (`parts/separable_conv.py`).
+operands are two float16 halves and the product three on tensor cores, as precise as float32, and the input is split
+on its way in (`parts/separable_conv.py`).
 """
 
 import torch

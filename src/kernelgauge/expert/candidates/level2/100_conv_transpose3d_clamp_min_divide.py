@@ -38,4 +38,13 @@ class ModelNew(nn.Module):
         self.divisor = divisor
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return convolve(x, self.conv_transpose, epilogue, (self.conv_transpose.bias,), (self.min_value, self.divisor,))
+        return convolve(
+            x,
+            self.conv_transpose,
+            epilogue,
+            (self.conv_transpose.bias,),
+            (
+                self.min_value,
+                self.divisor,
+            ),
+        )

@@ -44,7 +44,17 @@ class ModelNew(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         _, stats = convolve(
-            x, self.conv_transpose, epilogue, (self.conv_transpose.bias,), (float(self.hardtanh.min_val), float(self.hardtanh.max_val),), window=(2, 2), statistics=True, stored=False
+            x,
+            self.conv_transpose,
+            epilogue,
+            (self.conv_transpose.bias,),
+            (
+                float(self.hardtanh.min_val),
+                float(self.hardtanh.max_val),
+            ),
+            window=(2, 2),
+            statistics=True,
+            stored=False,
         )
         mean = spread_of(stats).mean
         return torch.tanh(mean)[:, :, None, None]

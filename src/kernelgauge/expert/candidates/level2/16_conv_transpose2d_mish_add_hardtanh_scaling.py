@@ -45,4 +45,13 @@ class ModelNew(nn.Module):
         self.scale = scale
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return convolve(x, self.conv_transpose, epilogue, (self.conv_transpose.bias,), (self.add_value, float(self.scale),))
+        return convolve(
+            x,
+            self.conv_transpose,
+            epilogue,
+            (self.conv_transpose.bias,),
+            (
+                self.add_value,
+                float(self.scale),
+            ),
+        )

@@ -2,7 +2,8 @@
 
 Bound by the arithmetic of the convolution, which float32 would do on CUDA cores. Here both operands are two float16
 halves and the convolution three products on tensor cores, as precise as float32 (`parts/split_conv.py`).
-Tiles leave the statistics of their channels and nothing else: the mean of a normalised channel is its mean, normalised.
+Tiles leave the statistics of their channels and nothing else: the mean of a normalised channel is its mean,
+normalised.
 """
 
 import torch
@@ -21,6 +22,8 @@ class ModelNew(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         _, stats = convolve(x, self.conv, statistics=True, stored=False)
         spread = spread_of(stats)
-        affine = by_group(spread, self.group_norm.num_groups, self.group_norm.eps, self.group_norm.weight, self.group_norm.bias)
+        affine = by_group(
+            spread, self.group_norm.num_groups, self.group_norm.eps, self.group_norm.weight, self.group_norm.bias
+        )
         mean = (spread.mean - affine.middle) * affine.scale + affine.shift
         return mean.mean(dim=1)

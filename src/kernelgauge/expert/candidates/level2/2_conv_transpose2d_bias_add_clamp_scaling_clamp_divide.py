@@ -46,4 +46,6 @@ class ModelNew(nn.Module):
         self.scaling_factor = scaling_factor
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return convolve(x, self.conv_transpose, epilogue, (self.conv_transpose.bias, self.bias), (self.scaling_factor,))
+        return convolve(
+            x, self.conv_transpose, epilogue, (self.conv_transpose.bias, self.bias), (self.scaling_factor,)
+        )

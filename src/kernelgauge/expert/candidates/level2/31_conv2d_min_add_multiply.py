@@ -36,4 +36,13 @@ class ModelNew(nn.Module):
         self.scaling_factor = scaling_factor
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return convolve(x, self.conv, epilogue, (self.conv.bias, self.bias), (self.constant_value, self.scaling_factor,))
+        return convolve(
+            x,
+            self.conv,
+            epilogue,
+            (self.conv.bias, self.bias),
+            (
+                self.constant_value,
+                self.scaling_factor,
+            ),
+        )

@@ -44,7 +44,13 @@ class ModelNew(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         _, stats = convolve(
-            x, self.conv_transpose, epilogue, (self.conv_transpose.bias,), (self.multiplier,), statistics=True, stored=False
+            x,
+            self.conv_transpose,
+            epilogue,
+            (self.conv_transpose.bias,),
+            (self.multiplier,),
+            statistics=True,
+            stored=False,
         )
         mean = spread_of(stats).mean
         return mean[:, :, None, None]

@@ -2,7 +2,8 @@
 
 Bound by the arithmetic of the convolution, which float32 would do on CUDA cores. Here both operands are two float16
 halves and the convolution three products on tensor cores, as precise as float32 (`parts/split_conv.py`).
-The outputs of a pooling window lie side by side in a tile, so that all that follows happens to it before it is stored.
+The outputs of a pooling window lie side by side in a tile, so that all that follows happens to it before it is
+stored.
 """
 
 import torch
@@ -39,4 +40,14 @@ class ModelNew(nn.Module):
         self.avgpool = nn.AvgPool2d(kernel_size_pool)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return convolve(x, self.conv, epilogue, (self.conv.bias,), (self.subtract1_value, self.subtract2_value,), window=(2, 2))
+        return convolve(
+            x,
+            self.conv,
+            epilogue,
+            (self.conv.bias,),
+            (
+                self.subtract1_value,
+                self.subtract2_value,
+            ),
+            window=(2, 2),
+        )

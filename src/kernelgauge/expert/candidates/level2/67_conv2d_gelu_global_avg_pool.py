@@ -27,8 +27,6 @@ class ModelNew(nn.Module):
         self.conv = nn.Conv2d(in_channels, out_channels, kernel_size)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        _, stats = convolve(
-            x, self.conv, epilogue, (self.conv.bias,), statistics=True, stored=False
-        )
+        _, stats = convolve(x, self.conv, epilogue, (self.conv.bias,), statistics=True, stored=False)
         mean = spread_of(stats).mean
         return mean

@@ -2,7 +2,8 @@
 
 Bound by the arithmetic of the convolution, which float32 would do on CUDA cores. Here both operands are two float16
 halves and the convolution three products on tensor cores, as precise as float32 (`parts/split_conv.py`).
-Tiles leave the statistics of their channels and nothing else: the mean of a normalised channel is its mean, normalised.
+Tiles leave the statistics of their channels and nothing else: the mean of a normalised channel is its mean,
+normalised.
 """
 
 import torch
@@ -37,7 +38,15 @@ class ModelNew(nn.Module):
         self.global_avg_pool = nn.AdaptiveAvgPool3d(1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        _, stats = convolve(x, self.conv_transpose, epilogue, (self.conv_transpose.bias,), (self.scale_factor,), statistics=True, stored=False)
+        _, stats = convolve(
+            x,
+            self.conv_transpose,
+            epilogue,
+            (self.conv_transpose.bias,),
+            (self.scale_factor,),
+            statistics=True,
+            stored=False,
+        )
         spread = spread_of(stats)
         affine = by_batch(spread, self.batch_norm)
         mean = (spread.mean - affine.middle) * affine.scale + affine.shift

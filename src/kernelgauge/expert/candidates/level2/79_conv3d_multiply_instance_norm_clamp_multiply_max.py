@@ -49,4 +49,6 @@ class ModelNew(nn.Module):
         x, stats = convolve(x, self.conv, epilogue, (self.conv.bias, self.multiplier), statistics=True)
         affine = by_group(spread_of(stats), self.conv.out_channels, self.instance_norm.eps, None, None)
         numbers = (self.clamp_min, self.clamp_max)
-        return take_windows(x, (1, 1, 1), "max", after, (self.multiplier,), numbers, affine=affine, one=True).squeeze(1)
+        return take_windows(x, (1, 1, 1), "max", after, (self.multiplier,), numbers, affine=affine, one=True).squeeze(
+            1
+        )

@@ -43,7 +43,9 @@ class ModelNew(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x, stats = convolve(x, self.conv, statistics=True)
         spread = spread_of(stats)
-        affine = by_group(spread, self.group_norm.num_groups, self.group_norm.eps, self.group_norm.weight, self.group_norm.bias)
+        affine = by_group(
+            spread, self.group_norm.num_groups, self.group_norm.eps, self.group_norm.weight, self.group_norm.bias
+        )
         # The scale is a part of what the normalisation ends with.
         scale = self.scale.view(1, -1)
         affine = Affine(affine.middle, affine.scale * scale, affine.shift * scale)

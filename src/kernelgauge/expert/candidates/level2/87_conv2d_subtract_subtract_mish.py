@@ -35,4 +35,13 @@ class ModelNew(nn.Module):
         self.subtract_value_2 = subtract_value_2
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return convolve(x, self.conv, epilogue, (self.conv.bias,), (self.subtract_value_1, self.subtract_value_2,))
+        return convolve(
+            x,
+            self.conv,
+            epilogue,
+            (self.conv.bias,),
+            (
+                self.subtract_value_1,
+                self.subtract_value_2,
+            ),
+        )

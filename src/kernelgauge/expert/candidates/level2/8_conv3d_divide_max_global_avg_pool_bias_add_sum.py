@@ -43,7 +43,14 @@ class ModelNew(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         _, stats = convolve(
-            x, self.conv, epilogue, (self.conv.bias,), (self.divisor,), window=(2, 2, 2), statistics=True, stored=False
+            x,
+            self.conv,
+            epilogue,
+            (self.conv.bias,),
+            (self.divisor,),
+            window=(2, 2, 2),
+            statistics=True,
+            stored=False,
         )
         mean = spread_of(stats).mean
         return torch.sum(mean[:, :, None, None, None] + self.bias, dim=self.sum_dim)

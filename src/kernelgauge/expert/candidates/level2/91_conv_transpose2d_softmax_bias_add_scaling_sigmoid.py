@@ -48,4 +48,11 @@ class ModelNew(nn.Module):
         self.scaling_factor = scaling_factor
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return convolve(x, self.conv_transpose, epilogue, (self.conv_transpose.bias, self.bias), (self.scaling_factor,), whole=True)
+        return convolve(
+            x,
+            self.conv_transpose,
+            epilogue,
+            (self.conv_transpose.bias, self.bias),
+            (self.scaling_factor,),
+            whole=True,
+        )

@@ -41,5 +41,7 @@ class ModelNew(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x, stats = convolve(x, self.conv, statistics=True)
         spread = spread_of(stats)
-        affine = by_group(spread, self.group_norm.num_groups, self.group_norm.eps, self.group_norm.weight, self.group_norm.bias)
+        affine = by_group(
+            spread, self.group_norm.num_groups, self.group_norm.eps, self.group_norm.weight, self.group_norm.bias
+        )
         return take_windows(x, (1, 1), "max", after, affine=affine, each=each, one=True)

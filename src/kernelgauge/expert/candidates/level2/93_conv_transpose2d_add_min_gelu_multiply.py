@@ -36,4 +36,13 @@ class ModelNew(nn.Module):
         self.multiply_value = multiply_value
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return convolve(x, self.conv_transpose, epilogue, (self.conv_transpose.bias,), (self.add_value, self.multiply_value,))
+        return convolve(
+            x,
+            self.conv_transpose,
+            epilogue,
+            (self.conv_transpose.bias,),
+            (
+                self.add_value,
+                self.multiply_value,
+            ),
+        )
