@@ -74,6 +74,8 @@ class Plan(NamedTuple):
     """Of an output image, pooled."""
     most: int
     """Outputs of the largest class, before pooling."""
+    same: tuple[int, int]
+    """Taps per plane and line where there is one class, known when the kernel is compiled; else zeros."""
 
 
 def _classes_along(axis: Axis) -> list[_Class]:
@@ -175,4 +177,5 @@ def plan(axes: tuple[Axis, Axis, Axis], channels: int, channel_stride: int, devi
         writes=(strides[0] * outs[1] * outs[2], strides[1] * outs[2], strides[2]),
         positions=math.prod(outs),
         most=max(row[8] for row in rows),
+        same=(rows[0][0], rows[0][1]) if len(rows) == 1 else (0, 0),
     )

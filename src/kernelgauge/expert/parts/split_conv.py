@@ -48,6 +48,7 @@ def _convolve(
     tap_d, tap_h, tap_w, read_d, read_h, read_w, write_d, write_h, write_w,
     FILLED: tl.constexpr, UNIT: tl.constexpr, WD: tl.constexpr, WH: tl.constexpr, WW: tl.constexpr, ONE: tl.constexpr,
     STATISTICS: tl.constexpr, STORED: tl.constexpr, ROW: tl.constexpr, DENSE: tl.constexpr,
+    LINES: tl.constexpr, ACROSS: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, epilogue: tl.constexpr,
 ):  # fmt: skip
     """One program makes one tile of one image; those that run together write and read in the same places."""
@@ -60,7 +61,11 @@ def _convolve(
     table_ptr += part * ROW
     many = tl.load(table_ptr + 8)
     if tile * BM < many:
-        lines, across_line, end = tl.load(table_ptr), tl.load(table_ptr + 1), tl.load(table_ptr + 2)
+        if LINES > 0:
+            lines, across_line = LINES, ACROSS
+        else:
+            lines, across_line = tl.load(table_ptr), tl.load(table_ptr + 1)
+        end = tl.load(table_ptr + 2)
         high, wide = tl.load(table_ptr + 6), tl.load(table_ptr + 7)
         m = tile * BM + tl.arange(0, BM)
         row, col = m % many, n % columns  # no tile reads past the end
@@ -198,6 +203,7 @@ def convolve(
         FILLED=way.filled, UNIT=way.unit,
         WD=axes[0].window, WH=axes[1].window, WW=axes[2].window, ONE=one,
         STATISTICS=statistics, STORED=stored, ROW=TABLE, DENSE=way.classes == 1,
+        LINES=way.same[0], ACROSS=way.same[1],
         BM=bm, BN=bn, BK=way.step, epilogue=epilogue,
         num_warps=warps, num_stages=stages,
     )  # fmt: skip
