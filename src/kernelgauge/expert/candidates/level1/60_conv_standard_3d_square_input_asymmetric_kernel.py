@@ -1,0 +1,39 @@
+"""3D convolution of (batch, channels, width, height, depth) with an unequal kernel.
+
+Bound by the arithmetic of the convolution, which float32 would do on CUDA cores. Here both operands are two float16
+halves and the convolution three products on tensor cores, as precise as float32 (`parts/split_conv.py`).
+Three channels are filled up to four, and the kernel's positions times these make the depth of the product.
+"""
+
+import torch
+import torch.nn as nn
+
+from kernelgauge.expert.parts.split_conv import convolve
+
+
+class ModelNew(nn.Module):
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: tuple,
+        stride: int = 1,
+        padding: int = 0,
+        dilation: int = 1,
+        groups: int = 1,
+        bias: bool = False,
+    ):
+        super().__init__()
+        self.conv3d = nn.Conv3d(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride=stride,
+            padding=padding,
+            dilation=dilation,
+            groups=groups,
+            bias=bias,
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return convolve(x, self.conv3d)

@@ -1,0 +1,30 @@
+"""2D transposed convolution with a rectangular kernel and padding that keeps the size.
+
+Bound by the arithmetic of the convolution, which float32 would do on CUDA cores. Here both operands are two float16
+halves and the convolution three products on tensor cores, as precise as float32 (`parts/split_conv.py`).
+Transposed with stride one, it is a plain convolution with the kernel turned about and more padding.
+"""
+
+import torch
+import torch.nn as nn
+
+from kernelgauge.expert.parts.split_conv import convolve
+
+
+class ModelNew(nn.Module):
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: tuple,
+        stride: tuple = (1, 1),
+        padding: tuple = (0, 0),
+        bias: bool = False,
+    ):
+        super().__init__()
+        self.conv_transpose2d = nn.ConvTranspose2d(
+            in_channels, out_channels, kernel_size, stride=stride, padding=padding, bias=bias
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return convolve(x, self.conv_transpose2d)

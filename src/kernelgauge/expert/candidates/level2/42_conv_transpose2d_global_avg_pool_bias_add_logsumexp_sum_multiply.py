@@ -1,0 +1,35 @@
+"""2D transposed convolution, global average, plus a bias, log-sum-exp over channels, times 10.
+
+Bound by the arithmetic of the convolution, which float32 would do on CUDA cores. Here both operands are two float16
+halves and the convolution three products on tensor cores, as precise as float32 (`parts/split_conv.py`).
+Tiles leave the means of their channels and nothing else; a second kernel puts them together.
+"""
+
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+from kernelgauge.expert.parts.channel_norm import spread_of
+from kernelgauge.expert.parts.split_conv import convolve
+
+
+@triton.jit
+def epilogue(value, col, real, above, at, inside, p0, p1, p2, s0, s1, s2):
+    value += tl.load(p0 + col)[:, None]
+    return value
+
+
+class ModelNew(nn.Module):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int, bias_shape: tuple):
+        super().__init__()
+        self.conv_transpose = nn.ConvTranspose2d(in_channels, out_channels, kernel_size)
+        self.bias = nn.Parameter(torch.randn(bias_shape))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        _, stats = convolve(
+            x, self.conv_transpose, epilogue, (self.conv_transpose.bias,), statistics=True, stored=False
+        )
+        mean = spread_of(stats).mean
+        value = torch.logsumexp(mean[:, :, None, None] + self.bias, dim=1, keepdim=True)
+        return value.sum(dim=(2, 3)) * 10.0

@@ -1,0 +1,53 @@
+"""3D transposed convolution, swish, group normalisation, hardswish.
+
+Bound by the arithmetic of the convolution, which float32 would do on CUDA cores. Here both operands are two float16
+halves and the convolution three products on tensor cores, as precise as float32 (`parts/split_conv.py`).
+Tiles leave the statistics of their channels as well, so that the normalisation reads what the convolution wrote once.
+"""
+
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+from kernelgauge.expert.parts.channel_norm import apply, by_group, spread_of
+from kernelgauge.expert.parts.pointwise import clamp, swish
+from kernelgauge.expert.parts.split_conv import convolve
+
+
+@triton.jit
+def epilogue(value, col, real, above, at, inside, p0, p1, p2, s0, s1, s2):
+    value += tl.load(p0 + col)[:, None]
+    return swish(value)
+
+
+@triton.jit
+def after(y, channel, p0, s0, s1):
+    return y * clamp(y + 3.0, 0.0, 6.0) / 6.0
+
+
+class ModelNew(nn.Module):
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int,
+        stride: int,
+        padding: int,
+        groups: int,
+        eps: float,
+        bias: bool = True,
+    ):
+        super().__init__()
+        self.conv_transpose = nn.ConvTranspose3d(
+            in_channels, out_channels, kernel_size, stride=stride, padding=padding, bias=bias
+        )
+        self.group_norm = nn.GroupNorm(groups, out_channels, eps=eps)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x, stats = convolve(x, self.conv_transpose, epilogue, (self.conv_transpose.bias,), statistics=True)
+        spread = spread_of(stats)
+        affine = by_group(
+            spread, self.group_norm.num_groups, self.group_norm.eps, self.group_norm.weight, self.group_norm.bias
+        )
+        return apply(x, affine, after)

@@ -1,0 +1,32 @@
+"""2D convolution, batch normalisation in training mode, times a constant.
+
+Bound by the arithmetic of the convolution, which float32 would do on CUDA cores. Here both operands are two float16
+halves and the convolution three products on tensor cores, as precise as float32 (`parts/split_conv.py`).
+Tiles leave the statistics of their channels as well, so that the normalisation reads what the convolution wrote once.
+"""
+
+import torch
+import torch.nn as nn
+import triton
+
+from kernelgauge.expert.parts.channel_norm import apply, by_batch, spread_of
+from kernelgauge.expert.parts.split_conv import convolve
+
+
+@triton.jit
+def after(y, channel, p0, s0, s1):
+    return y * s0
+
+
+class ModelNew(nn.Module):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int, scaling_factor: float):
+        super().__init__()
+        self.conv = nn.Conv2d(in_channels, out_channels, kernel_size)
+        self.bn = nn.BatchNorm2d(out_channels)
+        self.scaling_factor = scaling_factor
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x, stats = convolve(x, self.conv, statistics=True)
+        spread = spread_of(stats)
+        affine = by_batch(spread, self.bn)
+        return apply(x, affine, after, numbers=(self.scaling_factor,))
