@@ -28,8 +28,8 @@ def print_headroom(runs: Sequence[Path], keys: Sequence[str], as_json: bool) -> 
     found = headrooms(records)
     if not found:
         raise UsageError(
-            f"no record of these problems in {', '.join(map(str, runs))} has a bound: `kernelgauge doctor --measure`, "
-            "then `kernelgauge baseline --out FOLDER` or `run`"
+            f"no record of these problems in {', '.join(map(str, runs))} has a bound: `kernelgauge doctor "
+            "--measure`, then `kernelgauge baseline --out FOLDER` or `run`"
         )
     if as_json:
         typer.echo(json.dumps([_object(each) for each in found]))

@@ -57,7 +57,9 @@ def _promising(plan: Plan, data: Path, predictor: str, first: int) -> Contestant
 def run(
     contestant: Annotated[
         str,
-        typer.Option("--contestant", help="inductor, expert, folder:DIR, or module:Class. For a language model, see `ask`."),
+        typer.Option(
+            "--contestant", help="inductor, expert, folder:DIR, or module:Class. For a language model, see `ask`."
+        ),
     ],
     out: OutFolder,
     level: LevelNames = None,

@@ -17,7 +17,9 @@ _GROUP = "kernelgauge.contestants"
 
 
 def contestant_named(name: str, backend: str | None = None, suite: str | None = None) -> Contestant:
-    """`inductor`, `expert`, `folder:DIR`, a registered name, or `module:Class`; `suite` is what the files of a folder answer.
+    """`inductor`, `expert`, `folder:DIR`, a registered name, or `module:Class`.
+
+    The files of a folder answer problems of `suite`.
 
     Raises:
         UsageError: there is none of that name, or the folder cannot be used.

@@ -34,7 +34,7 @@ class Headroom(Record):
     """PyTorch's fastest mode; eager where no other was measured."""
     strongest_ms: Milliseconds
     best_by: str
-    """The contestant with the fastest kernel whose whole interval is above 1; PyTorch's mode where it is no slower."""
+    """The contestant of the fastest kernel whose whole interval is above 1; PyTorch's mode where none is faster."""
     best_ms: Milliseconds
     scored: bool
     """Whether the problem counts under the protocol."""
