@@ -17,7 +17,11 @@ class TileLangBackend(EmbeddedBackend):
     name: str = "tilelang"
     devices: tuple[str, ...] = ("cuda", "cpu")
     title: str = "TileLang"
+    module: str = "tilelang"
+    makers: tuple[str, ...] = ("prim_func", "jit", "Kernel")
+    kernel_names: tuple[str, ...] = ("{}", "{}_kernel")
     package: str = "tilelang"
+    cache_variable: str = "TILELANG_CACHE_DIR"
 
     def no_compiler(self, device: str) -> str | None:
         if shutil.which("g++") is None:
@@ -27,7 +31,7 @@ class TileLangBackend(EmbeddedBackend):
         return None
 
     def environment(self, device: str, scratch: Path) -> dict[str, str]:
-        variables = {"TILELANG_CACHE_DIR": str(scratch / "tilelang"), "TILELANG_PRINT_ON_COMPILATION": "0"}
+        variables = super().environment(device, scratch) | {"TILELANG_PRINT_ON_COMPILATION": "0"}
         if device == "cpu":
             variables["TILELANG_DEFAULT_TARGET"] = "c"
         elif home := cuda_home():

@@ -24,6 +24,7 @@ _AHEAD = "def compile_ahead("
 @dataclass(frozen=True)
 class TorchBackend(Backend):
     name: str = "torch"
+    title: str = "PyTorch"
     devices: tuple[str, ...] = ("cpu", "cuda")
 
     def missing(self, device: str) -> str | None:

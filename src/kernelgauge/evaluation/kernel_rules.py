@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 import torch
 from pydantic import BaseModel, ConfigDict, Field
 
+from kernelgauge.backends.registry import backend_named
 from kernelgauge.checks import rules
 from kernelgauge.checks.kernel_origin import origins
 from kernelgauge.checks.library_entries import entered, entries, of_pytorch
@@ -115,8 +116,13 @@ class WatchedSide(Side):
 
     @property
     def interpreted(self) -> bool:
-        """Whether Triton's interpreter runs the kernels, so that no library is built."""
-        return self._device == "cpu" and self._source.backend == "triton"
+        """Whether its language's interpreter runs the kernels, so that no library is built."""
+        return self._device == "cpu" and bool(backend_named(self._source.backend).interpreter)
+
+    @property
+    def others_kernels(self) -> str:
+        """Pattern of the names of kernels that its language brings."""
+        return backend_named(self._source.backend).others_kernels
 
     @property
     def build_dir(self) -> Path | None:
@@ -251,7 +257,7 @@ def _seen_on_gpu(
     """On a GPU: kernels that were launched, by where they come from."""
     rows = claimed.kernels or []
     made = files_of(side.build_dir) if side.build_dir else []
-    found = origins([row[0] for row in rows], made, text.declared, text.makes_kernels)
+    found = origins([row[0] for row in rows], made, text.declared, text.makes_kernels, side.others_kernels)
     own = [row for row in rows if found[row[0]] == "own"]
     works = [row for row in rows if found[row[0]] != "own"]
     untold = not side.kernels_seen or any(origin == "unknown" for origin in found.values())
