@@ -53,7 +53,7 @@ class Backend:
     kernel_names: tuple[str, ...] = ("{}",)
     """What its compiler calls the kernel of a function `{}`; `*` is what stands there for no function's name."""
     others_kernels: str = ""
-    """Pattern of the names of kernels that its runtime brings or makes of operations, and a candidate did not write."""
+    """How the names begin of kernels that its runtime brings or makes, and no candidate wrote; a pattern."""
     interpreter: str = ""
     """`module:Class.method` by which a kernel is launched on a CPU; the name is that of its first argument, or of the
     `fn` of that."""

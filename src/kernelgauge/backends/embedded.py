@@ -1,7 +1,7 @@
 """What kernel languages embedded in Python share: a package to install, and kernels compiled in their first call.
 
-Where a language can compile for a GPU that is not there, a candidate may define `compile_ahead()`. The build calls it,
-and what the compiler leaves in its cache goes to every worker of that candidate: no call waits for it, and no GPU.
+Where a language can compile for a GPU that is not there, a candidate may define `compile_ahead()`. The build calls
+it, and what the compiler leaves in its cache goes to every worker of that candidate: no call and no GPU waits for it.
 """
 
 from __future__ import annotations
@@ -69,8 +69,7 @@ class EmbeddedBackend(Backend):
 
     @contextmanager
     def without_device(self) -> Iterator[None]:
-        """While open, the language compiles for the architecture that KERNELGAUGE_ARCHITECTURE names, without asking a
-        driver."""
+        """While open, the language compiles for what KERNELGAUGE_ARCHITECTURE names, and asks no driver."""
         yield
 
     def keep(self, cache: Path, kept: Path) -> None:

@@ -16,6 +16,7 @@ _BUILT_IN = {
     "triton": "kernelgauge.backends.triton:TritonBackend",
     "cuda": "kernelgauge.backends.cuda:CudaBackend",
     "gluon": "kernelgauge.backends.gluon:GluonBackend",
+    "numba": "kernelgauge.backends.numba:NumbaBackend",
     "tilelang": "kernelgauge.backends.tilelang:TileLangBackend",
     "cute": "kernelgauge.backends.cute:CuteBackend",
     "thunderkittens": "kernelgauge.backends.thunderkittens:ThunderKittensBackend",

@@ -44,7 +44,7 @@ def origins(
         declared: names of kernels that its own text declares for a compiler at run time; `*` in one is what the
             compiler puts there.
         generates: whether the text has means to make kernels whose names nothing here can know.
-        others: pattern of the names of kernels that its language brings or makes by itself.
+        others: how the names of kernels begin that its language brings or makes by itself, as a pattern.
     """
     found: dict[str, Origin] = dict.fromkeys(names, "library")
     symbols: dict[str, set[bytes]] = {name: set() for name in names}
@@ -64,7 +64,7 @@ def origins(
         of_library = bool(_LIBRARY.search(name))
         if name in plain or exact or (not of_library and (symbols[name] or spelled.fullmatch(base_name(name)))):
             found[name] = "own"
-        elif others and re.fullmatch(others, base_name(name)):
+        elif others and re.match(others, name):
             found[name] = "library"
         elif (generates and not of_library) or not all(symbol in readable for symbol in symbols[name]):
             found[name] = "unknown"

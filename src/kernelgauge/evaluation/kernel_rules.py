@@ -121,7 +121,7 @@ class WatchedSide(Side):
 
     @property
     def others_kernels(self) -> str:
-        """Pattern of the names of kernels that its language brings."""
+        """How the names of kernels begin that its language brings, as a pattern."""
         return backend_named(self._source.backend).others_kernels
 
     @property
@@ -230,7 +230,9 @@ def _seen_on_cpu(claimed: _Claimed, text: Read, side: WatchedSide, places: Place
     owns: bool | None = False
     if (claimed.own and (loaded or side.interpreted)) or (mapped and loaded and not works):
         owns = True
-    elif any(Path(path).name.startswith(_UNSEEN) and not path.startswith(roots) for path in mapped):
+    elif not side.interpreted and any(
+        Path(path).name.startswith(_UNSEEN) and not path.startswith(roots) for path in mapped
+    ):
         owns = None
     ways = _ways((path for path in mapped if path.startswith(roots)), claimed)
     computed = bool(works or ways) and not side.interpreted
