@@ -14,9 +14,7 @@ _DEEPEST = 4
 # As the profiler of PyTorch and as ncu write a namespace without a name, and a lambda in a function.
 _ANONYMOUS = re.compile(r"\(anonymous namespace\)::|<?\bunnamed>::")
 # As ncu writes lambdas in functions; where it leaves out namespaces, without some of the brackets.
-_NCU  # What numba-cuda and GCC add to a function's name to tell its versions apart.
-_ABI = re.compile(r"\[abi:\w+\]")
-_LAMBDA = re.compile(r"(::)?\[?lambda\([^()]*\) \(instance \d+\)\]|::operator \(\)\(\)( const)?")
+_NCU_LAMBDA = re.compile(r"(::)?\[?lambda\([^()]*\) \(instance \d+\)\]|::operator \(\)\(\)( const)?")
 # CuTe's Python form writes the types of all arguments behind a kernel's name, beginning with a tensor as a rule.
 _CUTE = re.compile(r"kernel_cutlass_(\w+?)_tensorptr\w+")
 # What numba-cuda and GCC add to a function's name to tell its versions apart.
