@@ -17,6 +17,7 @@ _BUILT_IN = {
     "cuda": "kernelgauge.backends.cuda:CudaBackend",
     "gluon": "kernelgauge.backends.gluon:GluonBackend",
     "numba": "kernelgauge.backends.numba:NumbaBackend",
+    "helion": "kernelgauge.backends.helion:HelionBackend",
     "tilelang": "kernelgauge.backends.tilelang:TileLangBackend",
     "cute": "kernelgauge.backends.cute:CuteBackend",
     "thunderkittens": "kernelgauge.backends.thunderkittens:ThunderKittensBackend",
