@@ -18,6 +18,7 @@ _BUILT_IN = {
     "gluon": "kernelgauge.backends.gluon:GluonBackend",
     "numba": "kernelgauge.backends.numba:NumbaBackend",
     "helion": "kernelgauge.backends.helion:HelionBackend",
+    "cutile": "kernelgauge.backends.cutile:CuTileBackend",
     "tilelang": "kernelgauge.backends.tilelang:TileLangBackend",
     "cute": "kernelgauge.backends.cute:CuteBackend",
     "thunderkittens": "kernelgauge.backends.thunderkittens:ThunderKittensBackend",
