@@ -54,9 +54,9 @@ class Backend:
     """What its compiler calls the kernel of a function `{}`; `*` is what stands there for no function's name."""
     others_kernels: str = ""
     """How the names begin of kernels that its runtime brings or makes, and no candidate wrote; a pattern."""
-    interpreter: str = ""
-    """`module:Class.method` by which a kernel is launched on a CPU; the name is that of its first argument, or of the
-    `fn` of that."""
+    cpu_launcher: str = ""
+    """`module:Class.method` by which an interpreter, a simulator or the like launches a kernel on a CPU; its first
+    argument, or the `fn` of that, has the kernel's name."""
     devices: tuple[str, ...] = ()
     """Where kernels in this language are kernels, and are asked for: `cpu`, `cuda`."""
     compiles: bool = False
@@ -100,8 +100,8 @@ class Backend:
         """What besides the source decides the result of a build: compilers, versions, flags."""
         return ""
 
-    def builds(self, source: str) -> bool:
-        """Whether a candidate of this text has something to build before it is called."""
+    def builds(self, source: str, device: str) -> bool:
+        """Whether a candidate of this text has something to build before it is called on this kind of device."""
         return self.compiles
 
     def routes(self, source: str, builds: BuildCache) -> tuple[Route, ...]:

@@ -54,8 +54,8 @@ class EmbeddedBackend(Backend):
             return ""
         return f"{package_version('torch')} {self.package} {package_version(self.package)} {architecture()}"
 
-    def builds(self, source: str) -> bool:
-        return bool(self.cache_variable) and _AHEAD in source
+    def builds(self, source: str, device: str) -> bool:
+        return device != "cpu" and bool(self.cache_variable) and _AHEAD in source
 
     def build(self, path: Path, build_dir: Path) -> None:
         with self.without_device():

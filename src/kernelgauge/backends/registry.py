@@ -19,6 +19,7 @@ _BUILT_IN = {
     "numba": "kernelgauge.backends.numba:NumbaBackend",
     "helion": "kernelgauge.backends.helion:HelionBackend",
     "cutile": "kernelgauge.backends.cutile:CuTileBackend",
+    "warp": "kernelgauge.backends.warp:WarpBackend",
     "tilelang": "kernelgauge.backends.tilelang:TileLangBackend",
     "cute": "kernelgauge.backends.cute:CuteBackend",
     "thunderkittens": "kernelgauge.backends.thunderkittens:ThunderKittensBackend",

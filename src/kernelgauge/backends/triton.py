@@ -37,7 +37,7 @@ class TritonBackend(EmbeddedBackend):
     title: str = "Triton"
     module: str = "triton"
     makers: tuple[str, ...] = ("jit",)
-    interpreter: str = "triton.runtime.interpreter:GridExecutor.__call__"
+    cpu_launcher: str = "triton.runtime.interpreter:GridExecutor.__call__"
     package: str = "triton"
     cache_variable: str = "TRITON_CACHE_DIR"
 
@@ -52,8 +52,8 @@ class TritonBackend(EmbeddedBackend):
     def fingerprint(self) -> str:
         return f"{super().fingerprint()} {gpu()}"
 
-    def builds(self, source: str) -> bool:
-        return _INDUCTOR in source or super().builds(source)
+    def builds(self, source: str, device: str) -> bool:
+        return _INDUCTOR in source or super().builds(source, device)
 
     def build(self, path: Path, build_dir: Path) -> None:
         if _INDUCTOR not in path.read_text():

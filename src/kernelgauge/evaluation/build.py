@@ -97,7 +97,7 @@ class Builder:
             MachineError: the build process was killed from outside.
         """
         backend = backend_named(candidate.backend)
-        if not backend.builds(candidate.source):
+        if not backend.builds(candidate.source, device):
             return Built(None, False, "")
         log = ""
 

@@ -116,8 +116,8 @@ class WatchedSide(Side):
 
     @property
     def interpreted(self) -> bool:
-        """Whether its language's interpreter runs the kernels, so that no library is built."""
-        return self._device == "cpu" and bool(backend_named(self._source.backend).interpreter)
+        """Whether its language itself runs the kernels on a CPU, so that no library is built."""
+        return self._device == "cpu" and bool(backend_named(self._source.backend).cpu_launcher)
 
     @property
     def others_kernels(self) -> str:

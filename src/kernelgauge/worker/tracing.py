@@ -241,10 +241,10 @@ class ExecutionTracer:
 
     @contextlib.contextmanager
     def _interpreted(self) -> Iterator[None]:
-        """While open, launches of a language's interpreter, such as Triton's, are kernels of the candidate's own."""
+        """While open, what a language launches on a CPU, by an interpreter say, is a kernel of the candidate's own."""
         with contextlib.ExitStack() as stack:
             for language in embedded():
-                module, _, path = language.interpreter.partition(":")
+                module, _, path = language.cpu_launcher.partition(":")
                 if module in sys.modules:
                     owner, _, name = path.rpartition(".")
                     place = getattr(sys.modules[module], owner) if owner else sys.modules[module]
@@ -252,10 +252,11 @@ class ExecutionTracer:
             yield
 
     def _counted(self, launch: Callable[..., Any]) -> Callable[..., Any]:
-        """The same function of an interpreter, whose calls are accounted for as kernels."""
+        """The same function, whose calls are accounted for as kernels."""
 
         def counted(kernel: Any, *args: Any, **kwargs: Any) -> Any:
-            name = str(getattr(getattr(kernel, "fn", kernel), "__name__", "kernel"))
+            function = getattr(kernel, "fn", kernel)
+            name = str(getattr(function, "__name__", getattr(function, "key", "kernel")))
             with self._call(name) as time_in_it:
                 result = launch(kernel, *args, **kwargs)
             self._own.add(name, time_in_it())
