@@ -20,6 +20,7 @@ _BUILT_IN = {
     "helion": "kernelgauge.backends.helion:HelionBackend",
     "cutile": "kernelgauge.backends.cutile:CuTileBackend",
     "warp": "kernelgauge.backends.warp:WarpBackend",
+    "pallas": "kernelgauge.backends.pallas:PallasBackend",
     "tilelang": "kernelgauge.backends.tilelang:TileLangBackend",
     "cute": "kernelgauge.backends.cute:CuteBackend",
     "thunderkittens": "kernelgauge.backends.thunderkittens:ThunderKittensBackend",

@@ -15,7 +15,7 @@ from kernelgauge.kernels.toolkit import architectures
 
 @dataclass(frozen=True)
 class WarpBackend(EmbeddedBackend):
-    """All kernels of a text are compiled in its build. On a CPU they are compiled too, and run one thread at a time."""
+    """A text's kernels are compiled in its build. On a CPU they are compiled too, and run one thread at a time."""
 
     name: str = "warp"
     devices: tuple[str, ...] = ("cuda", "cpu")

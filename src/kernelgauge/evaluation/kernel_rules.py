@@ -40,8 +40,8 @@ from kernelgauge.wire.candidate_commands import Observe, Watch
 _WARMUPS = 3
 _CALLS = 8
 _KEPT = 20
-# Libraries that call machine code on a CPU without Python's profiler or ctypes: Numba's, cffi's, Taichi's, Warp's.
-_UNSEEN = ("libllvmlite", "_cffi_backend", "taichi_python", "warp")
+# What calls machine code on a CPU without Python's profiler or ctypes: libraries of Numba, cffi, Taichi, Warp, JAX.
+_UNSEEN = ("libllvmlite", "_cffi_backend", "taichi_python", "warp", "libjax")
 
 _Row = tuple[
     Annotated[str, Field(min_length=1, max_length=600)],

@@ -241,7 +241,7 @@ class ExecutionTracer:
 
     @contextlib.contextmanager
     def _interpreted(self) -> Iterator[None]:
-        """While open, what a language launches on a CPU, by an interpreter say, is a kernel of the candidate's own."""
+        """While open, what a language launches on a CPU, by an interpreter say, is a kernel of its own."""
         with contextlib.ExitStack() as stack:
             for language in embedded():
                 module, _, path = language.cpu_launcher.partition(":")
