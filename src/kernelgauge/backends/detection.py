@@ -17,6 +17,7 @@ _EXTENSION = "cpp_extension"
 # Its languages come after CUDA, which needs a build: a file may have kernels in both.
 _AFTER_CUDA = "triton"
 _KITTENS = "kittens.cuh"
+_HIP = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:hip/|rocblas|hipblas)|\bhipLaunchKernelGGL\b", re.MULTILINE)
 # What turns a text into a kernel without PyTorch's extensions: CuPy, PyCUDA, PyTorch's and CUDA's own NVRTC.
 _COMPILERS = {"RawKernel", "RawModule", "SourceModule", "_compile_kernel", "nvrtcCompileProgram", "ElementwiseKernel"}
 _KERNEL = re.compile(r"\b__global__\b")
@@ -61,6 +62,8 @@ def detect(source: str, modules: Mapping[str, str]) -> str:
     spoken = [module for module in longest_first if any(_below(module, each) for each in found.modules)]
     if first := [module for module in spoken if not _below(_AFTER_CUDA, module)]:
         return modules[first[0]]
+    if _EXTENSION in source and any(map(_HIP.search, found.texts)):
+        return "hip"
     if _is_cuda(found, source):
         return "thunderkittens" if any(_KITTENS in text for text in found.texts) else "cuda"
     if spoken:

@@ -23,6 +23,7 @@ _BUILT_IN = {
     "pallas": "kernelgauge.backends.pallas:PallasBackend",
     "tilelang": "kernelgauge.backends.tilelang:TileLangBackend",
     "cute": "kernelgauge.backends.cute:CuteBackend",
+    "hip": "kernelgauge.backends.hip:HipBackend",
     "thunderkittens": "kernelgauge.backends.thunderkittens:ThunderKittensBackend",
 }
 _GROUP = "kernelgauge.backends"
