@@ -206,6 +206,24 @@ def test_the_build_compiles_ahead_in_a_sealed_process(name: str, path: str, sess
     assert not session.supervisor.build(candidate, "cuda").made, "the second time it is found"
 
 
+TRITON_AHEAD = """
+
+def compile_ahead():
+    rms_norm_kernel.warmup(*[torch.float32] * 3, 1000, 1e-5, BLOCK=1024, num_warps=4, grid=(1,))
+"""
+
+
+@needs("triton")
+def test_triton_compiles_ahead_what_it_is_asked_for(session: Session) -> None:
+    source = backend_named("triton").example()[1]
+    plain = Candidate(problem="-", source=source, backend="triton")
+    assert session.supervisor.build(plain, "cuda").folder is None, "nothing is asked for"
+    ahead = Candidate(problem="-", source=source + TRITON_AHEAD, backend="triton")
+    built = session.supervisor.build(ahead, "cuda")
+    assert built.folder is not None and len(list(built.folder.rglob("rms_norm_kernel.cubin"))) == 1
+    assert session.supervisor.build(ahead, "cpu").folder is None, "on a CPU the interpreter runs it"
+
+
 @needs("triton")
 def test_a_build_ahead_with_a_wrong_kernel_is_build_failed(session: Session) -> None:
     from kernelgauge.evaluation.failures import Failure

@@ -17,13 +17,14 @@ class TileLangBackend(EmbeddedBackend):
 
     name: str = "tilelang"
     devices: tuple[str, ...] = ("cuda", "cpu")
-    builds_on_host: bool = True
     title: str = "TileLang"
     module: str = "tilelang"
     makers: tuple[str, ...] = ("prim_func", "jit", "Kernel")
     kernel_names: tuple[str, ...] = ("{}", "{}_kernel")
     package: str = "tilelang"
-    cache_variable: str = "TILELANG_CACHE_DIR"
+    cache_variable: str = (
+        "TILELANG_CACHE_DIR"  # its build has the device, which TileLang asks for where it is imported
+    )
 
     def no_compiler(self, device: str) -> str | None:
         if shutil.which("g++") is None:
