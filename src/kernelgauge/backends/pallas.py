@@ -33,7 +33,7 @@ class PallasBackend(EmbeddedBackend):
 
     def environment(self, device: str, scratch: Path) -> dict[str, str]:
         variables = {
-            "JAX_PLATFORMS": device,
+            "JAX_PLATFORMS": "cpu" if device == "cpu" else "cuda",
             "JAX_COMPILATION_CACHE_DIR": str(scratch / "jax"),
             "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # three quarters of a GPU that holds PyTorch's tensors too
             "TF_CPP_MIN_LOG_LEVEL": "2",
