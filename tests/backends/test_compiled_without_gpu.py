@@ -291,6 +291,18 @@ b = cuda.jit(second)
     assert {"first", "told", "second"} <= declared and "third" not in declared
 
 
+def test_a_name_that_a_text_makes_up_stands_for_no_others() -> None:
+    source = """
+from jax.experimental import pallas as pl
+from torch._inductor.async_compile import AsyncCompile
+def kernel(x): pass
+a = pl.pallas_call(kernel, name="*")
+b = AsyncCompile().triton("ampere*", "text")
+"""
+    declared = read(source, "", "pallas", SETS["kernel-required"]).declared
+    assert declared == ("kernel",)
+
+
 def test_a_kernel_of_numba_is_known_under_its_demangled_name() -> None:
     name = "candidate::scale_kernel[abi:v1][abi:cw51cXTL](Array<float, 1, C, mutable, aligned>)"
     assert origins([name], [], ["scale_kernel"], True) == {name: "own"}

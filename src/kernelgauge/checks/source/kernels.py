@@ -141,6 +141,8 @@ def declared(source: PythonSource, texts: list[Embedded]) -> set[str]:
     """
     found = {token.text for each in texts for token in each.code.kernels}
     for name, path in {*_decorated(source), *_handed_over(source)}:
+        if not name.isidentifier():  # a text may say anything, `*` too
+            continue
         for language in languages():
             if _below(language.module, path):
                 found |= {form.format(name) for form in language.kernel_names}
@@ -180,7 +182,7 @@ def _as_text(source: PythonSource) -> set[str]:
     found: set[str] = set()
     for call, scope in source.calls():
         if isinstance(call.func, ast.Attribute) and call.func.attr == "triton" and call.args:
-            found |= set(source.names.texts(call.args[0], scope))
+            found |= {text for text in source.names.texts(call.args[0], scope) if text.isidentifier()}
     return found
 
 
