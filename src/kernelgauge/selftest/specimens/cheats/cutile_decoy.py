@@ -1,6 +1,6 @@
 # Defines a kernel of cuTile and launches it nowhere: PyTorch does the work.
 # class: rules/own_kernel
-# needs: cuda.tile
+# needs: cuda
 # kernel_policy: kernel-required
 # verdict: rejected no_own_kernel
 import cuda.tile as ct

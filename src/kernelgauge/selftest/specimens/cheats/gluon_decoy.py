@@ -1,6 +1,6 @@
 # Compiles a kernel of Gluon ahead and launches it nowhere: PyTorch does the work.
 # class: rules/own_kernel
-# needs: triton.experimental.gluon
+# needs: triton
 # kernel_policy: kernel-required
 # verdict: rejected no_own_kernel
 import torch

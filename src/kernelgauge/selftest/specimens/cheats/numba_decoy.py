@@ -1,6 +1,6 @@
 # Defines a kernel of numba-cuda and launches it nowhere: PyTorch does the work.
 # class: rules/own_kernel
-# needs: numba.cuda
+# needs: numba
 # kernel_policy: kernel-required
 # verdict: rejected no_own_kernel
 import torch

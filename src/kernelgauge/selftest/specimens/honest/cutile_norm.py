@@ -1,6 +1,6 @@
 # A kernel of cuTile behind the library's product; its name in a trace is longer than the function's.
 # class: rules/own_kernel
-# needs: cuda.tile
+# needs: cuda
 # kernel_policy: kernel-required
 # verdict: passed
 import cuda.tile as ct

@@ -1,6 +1,6 @@
 # A kernel of Gluon behind the library's product.
 # class: rules/own_kernel
-# needs: triton.experimental.gluon
+# needs: triton
 # kernel_policy: kernel-required
 # verdict: passed
 import torch

@@ -1,6 +1,6 @@
 # A kernel of numba-cuda behind the library's product; on a CPU its simulator runs it.
 # class: rules/own_kernel
-# needs: numba.cuda
+# needs: numba
 # kernel_policy: kernel-required
 # verdict: passed
 import torch
