@@ -199,7 +199,7 @@ def measured(
         NotPassed: what is judged did not pass, the first time or later.
     """
     backend = backend_named(candidate.backend)
-    if backend.builds(candidate.source):  # a machine makes its slim headers once: they are no part of a build
+    if backend.builds(candidate.source, device):  # a machine makes its slim headers once: they are no part of a build
         backend.routes(candidate.source, BuildCache(session.settings.builds))
     build = judged(session, problem, candidate, protocol, device).seconds.get("build", 0.0)
     account = Account()

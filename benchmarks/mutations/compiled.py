@@ -75,7 +75,7 @@ def mutants(problem: Problem, right: Candidate, each: int, most: int) -> Iterato
 def built(session: Session, changed: Changed, device: str) -> Text | None:
     """The text with its build; None where it does not compile."""
     candidate = Candidate(problem=changed.problem.key, source=changed.text, backend=changed.backend)
-    if not backend_named(changed.backend).builds(changed.text):
+    if not backend_named(changed.backend).builds(changed.text, device):
         return None
     try:
         return Text(changed.text, changed.backend, session.supervisor.build(candidate, device).folder)

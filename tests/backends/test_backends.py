@@ -267,10 +267,12 @@ def test_missing_gpu_is_said(tmp_path: Path, packages: list[str]) -> None:
 
 def test_missing_packages_are_said(tmp_path: Path, packages: list[str]) -> None:
     """An installation like this one in everything but the languages that are packages."""
-    languages = {"triton": "Triton", "tilelang": "TileLang", "cute": "CuTe"}
+    languages = {"triton": "Triton", "tilelang": "TileLang", "cute": "CuTe", "gluon": "Gluon", "numba": "numba-cuda"}
+    languages |= {"helion": "Helion", "cutile": "cuTile", "warp": "Warp", "pallas": "Pallas"}
+    brought = ("triton", "tilelang", "nvidia_cutlass", "numba_cuda", "helion", "cuda_tile", "warp_lang", "jax")
     for folder in packages[1:]:
         for entry in Path(folder).iterdir():
-            absent = entry.name.startswith(("triton", "tilelang", "nvidia_cutlass"))
+            absent = entry.name.startswith(brought)
             if not absent and not (tmp_path / entry.name).exists():
                 (tmp_path / entry.name).symlink_to(entry)
     without = [packages[0], str(tmp_path)]

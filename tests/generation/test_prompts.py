@@ -27,14 +27,17 @@ from kernelgauge.session.session import Session
 STRICT = load_protocol("strict")
 PUBLISHED = load_protocol("v0.1")
 RELU = load_problem("1/19")
-SHOTS = {"cuda": 3, "triton": 3, "cpp": 3, "tilelang": 2, "cute": 1, "thunderkittens": 1, "torch": 2}
+SHOTS = {"cuda": 3, "triton": 3, "cpp": 3, "cute": 1, "thunderkittens": 1, "hip": 1, "torch": 2}
+SHOTS |= dict.fromkeys(("tilelang", "gluon", "numba", "helion", "cutile", "warp", "pallas"), 2)
 WITH_EXAMPLES = tuple(SHOTS)
+# TileLang's tiles are for a GPU, Helion's interpreter has no products, and Numba's simulator takes minutes.
+GPU_ALONE = {("tilelang", 0), ("tilelang", 1), ("numba", 0), ("numba", 1), ("helion", 1)}
 PAIRS = [
     pytest.param(name, number, device, id=f"{name}-{number}-{device}", marks=[pytest.mark.gpu] * (device == "cuda"))
     for name in WITH_EXAMPLES
     for device in backend_named(name).devices
     for number in range(SHOTS[name])
-    if (name, device) != ("tilelang", "cpu")  # functions and tiles are for a GPU alone
+    if device == "cuda" or (name, number) not in GPU_ALONE
 ]
 
 

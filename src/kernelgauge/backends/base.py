@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,10 @@ from kernelgauge.backends.loading import import_file
 
 if TYPE_CHECKING:
     from kernelgauge.backends.cache import BuildCache
+
+
+# A line of a guide in whose place a text stands that several of them have.
+_SHARED = re.compile(r"^<!-- (\w+) -->\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,19 @@ class Backend:
     """
 
     name: str = ""
+    title: str = ""
+    """The language in the words of its makers, for prompts and people."""
+    module: str = ""
+    """What a file in this language imports, if that tells it from others: `triton.experimental.gluon`."""
+    makers: tuple[str, ...] = ()
+    """Last parts of the names below `module` that make a kernel of the function they decorate or are given."""
+    kernel_names: tuple[str, ...] = ("{}",)
+    """What its compiler calls the kernel of a function `{}`; `*` is what stands there for no function's name."""
+    others_kernels: str = ""
+    """How the names begin of kernels that its runtime brings or makes, and no candidate wrote; a pattern."""
+    cpu_launcher: str = ""
+    """`module:Class.method` by which an interpreter, a simulator or the like launches a kernel on a CPU; its first
+    argument, or the `fn` of that, has the kernel's name."""
     devices: tuple[str, ...] = ()
     """Where kernels in this language are kernels, and are asked for: `cpu`, `cuda`."""
     compiles: bool = False
@@ -82,8 +100,8 @@ class Backend:
         """What besides the source decides the result of a build: compilers, versions, flags."""
         return ""
 
-    def builds(self, source: str) -> bool:
-        """Whether a candidate of this text has something to build before it is called."""
+    def builds(self, source: str, device: str) -> bool:
+        """Whether a candidate of this text has something to build before it is called on this kind of device."""
         return self.compiles
 
     def routes(self, source: str, builds: BuildCache) -> tuple[Route, ...]:
@@ -103,7 +121,12 @@ class Backend:
 
     def guide(self) -> str:
         """How to write a candidate in this language: Markdown for people and models alike."""
-        return resources.files("kernelgauge.backends").joinpath(f"guides/{self.name}.md").read_text()
+        guides = resources.files("kernelgauge.backends").joinpath("guides")
+
+        def shared(comment: re.Match[str]) -> str:
+            return guides.joinpath("shared", f"{comment[1]}.md").read_text()
+
+        return _SHARED.sub(shared, guides.joinpath(f"{self.name}.md").read_text())
 
     def example(self) -> tuple[str, str]:
         """A worked pair: source of a reference problem and of a right candidate for it."""

@@ -34,6 +34,7 @@ def instruction_set() -> str:
 @dataclass(frozen=True)
 class CppBackend(Backend):
     name: str = "cpp"
+    title: str = "C++ with OpenMP"
     devices: tuple[str, ...] = ("cpu",)
     compiles: bool = True
     builds_on_host: bool = True

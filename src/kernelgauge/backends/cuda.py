@@ -24,6 +24,7 @@ __all__ = ["CudaBackend", "cuda_home"]
 @dataclass(frozen=True)
 class CudaBackend(Backend):
     name: str = "cuda"
+    title: str = "CUDA C++"
     devices: tuple[str, ...] = ("cuda",)
     compiles: bool = True
     builds_on_host: bool = True

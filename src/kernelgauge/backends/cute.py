@@ -12,8 +12,11 @@ from kernelgauge.backends.embedded import EmbeddedBackend
 class CuteBackend(EmbeddedBackend):
     name: str = "cute"
     devices: tuple[str, ...] = ("cuda",)
-    title: str = "CuTe's Python form"
+    title: str = "CuTe (CUTLASS's Python DSL)"
+    module: str = "cutlass"
+    makers: tuple[str, ...] = ("kernel",)
+    kernel_names: tuple[str, ...] = ("kernel_cutlass_{}_*",)  # then the types of the arguments
     package: str = "nvidia-cutlass-dsl"
 
     def environment(self, device: str, scratch: Path) -> dict[str, str]:
-        return {"CUTE_DSL_CACHE_DIR": str(scratch / "cute")}
+        return super().environment(device, scratch) | {"CUTE_DSL_CACHE_DIR": str(scratch / "cute")}

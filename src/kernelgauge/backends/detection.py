@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kernelgauge.syntax import parse
 
 RAW = "kernelgauge.kernels"
 _EXTENSION = "cpp_extension"
-# Languages embedded in Python by what a candidate imports. Triton comes after CUDA: the one needs a build.
-_EMBEDDED = {"tilelang": "tilelang", "cutlass": "cute"}
+# Its languages come after CUDA, which needs a build: a file may have kernels in both.
+_AFTER_CUDA = "triton"
 _KITTENS = "kittens.cuh"
+_HIP = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:hip/|rocblas|hipblas)|\bhipLaunchKernelGGL\b", re.MULTILINE)
 # What turns a text into a kernel without PyTorch's extensions: CuPy, PyCUDA, PyTorch's and CUDA's own NVRTC.
 _COMPILERS = {"RawKernel", "RawModule", "SourceModule", "_compile_kernel", "nvrtcCompileProgram", "ElementwiseKernel"}
 _KERNEL = re.compile(r"\b__global__\b")
@@ -34,6 +36,7 @@ class _Facts:
     """What the syntax tree of a text holds."""
 
     modules: set[str] = field(default_factory=set)
+    """What is imported, and what from it: both `a.b` and `a.b.c` of `from a.b import c`."""
     used: set[str] = field(default_factory=set)
     """Last parts of the names that are used, by what they were imported as."""
     given: set[str] = field(default_factory=set)
@@ -45,24 +48,32 @@ class _Facts:
     """Whether an extension is linked against CUDA wherever it is built."""
 
 
-def detect(source: str) -> str:
-    """The short name of the backend a source text was written for; `torch` if nothing says otherwise."""
+def detect(source: str, modules: Mapping[str, str]) -> str:
+    """The short name of the backend a source text was written for; `torch` if nothing says otherwise.
+
+    Args:
+        modules: what a file imports that is written in a language embedded in Python, and the name of its backend.
+    """
     try:
         found = _facts(parse(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "torch"
-    if language := next((name for module, name in _EMBEDDED.items() if module in found.modules), None):
-        return language
+    longest_first = sorted(modules, key=len, reverse=True)
+    spoken = [module for module in longest_first if any(_below(module, each) for each in found.modules)]
+    if first := [module for module in spoken if not _below(_AFTER_CUDA, module)]:
+        return modules[first[0]]
+    if _EXTENSION in source and any(map(_HIP.search, found.texts)):
+        return "hip"
     if _is_cuda(found, source):
         return "thunderkittens" if any(_KITTENS in text for text in found.texts) else "cuda"
-    if "triton" in found.modules:
-        return "triton"
+    if spoken:
+        return modules[spoken[0]]
     return "cpp" if _is_cpp(found, source) else "torch"
 
 
 def _is_cuda(found: _Facts, source: str) -> bool:
     if (
-        RAW in found.modules
+        any(_below(RAW, each) for each in found.modules)
         or found.positional_cuda
         or "cuda_sources" in found.given
         or "CUDAExtension" in found.used
@@ -89,11 +100,9 @@ def _facts(tree: ast.AST) -> _Facts:
     for node in ast.walk(tree):
         match node:
             case ast.Import():
-                found.modules.update(RAW if each.name.startswith(RAW) else _first(each.name) for each in node.names)
+                found.modules.update(each.name for each in node.names)
             case ast.ImportFrom(module=str(module)):
-                found.modules.add(RAW if module.startswith(RAW) else _first(module))
-                if module == "kernelgauge" and any(each.name == "kernels" for each in node.names):
-                    found.modules.add(RAW)
+                found.modules.update({module, *(f"{module}.{each.name}" for each in node.names)})
             case ast.Constant(value=str(text)) if id(node) not in prose:
                 found.texts.append(text)
             case ast.Name():
@@ -131,8 +140,8 @@ def _something(value: ast.expr) -> bool:
     return any(map(_something, value.elts)) if isinstance(value, ast.List | ast.Tuple) else True
 
 
-def _first(dotted: str) -> str:
-    return dotted.partition(".")[0]
+def _below(module: str, name: str) -> bool:
+    return name == module or name.startswith(f"{module}.")
 
 
 def _last(function: ast.expr) -> str:

@@ -5,20 +5,25 @@ from __future__ import annotations
 from functools import cache
 from importlib import metadata
 
+from kernelgauge.backends import detection
 from kernelgauge.backends.base import Backend
-from kernelgauge.backends.detection import detect
 from kernelgauge.errors import BackendMissing, UsageError
 from kernelgauge.registry import made
-
-__all__ = ["backend_named", "detect", "names", "require_backend"]
 
 _BUILT_IN = {
     "torch": "kernelgauge.backends.torch:TorchBackend",
     "cpp": "kernelgauge.backends.cpp:CppBackend",
     "triton": "kernelgauge.backends.triton:TritonBackend",
     "cuda": "kernelgauge.backends.cuda:CudaBackend",
+    "gluon": "kernelgauge.backends.gluon:GluonBackend",
+    "numba": "kernelgauge.backends.numba:NumbaBackend",
+    "helion": "kernelgauge.backends.helion:HelionBackend",
+    "cutile": "kernelgauge.backends.cutile:CuTileBackend",
+    "warp": "kernelgauge.backends.warp:WarpBackend",
+    "pallas": "kernelgauge.backends.pallas:PallasBackend",
     "tilelang": "kernelgauge.backends.tilelang:TileLangBackend",
     "cute": "kernelgauge.backends.cute:CuteBackend",
+    "hip": "kernelgauge.backends.hip:HipBackend",
     "thunderkittens": "kernelgauge.backends.thunderkittens:ThunderKittensBackend",
 }
 _GROUP = "kernelgauge.backends"
@@ -36,6 +41,17 @@ def backend_named(name: str) -> Backend:
     if not isinstance(found, Backend):
         raise UsageError(f"{name} is not a backend: it does not derive from kernelgauge.backends.base.Backend")
     return found
+
+
+@cache
+def embedded() -> tuple[Backend, ...]:
+    """The backends of languages that a module tells, such as Triton."""
+    return tuple(backend for backend in map(backend_named, names()) if backend.module)
+
+
+def detect(source: str) -> str:
+    """The short name of the backend a source text was written for; `torch` if nothing says otherwise."""
+    return detection.detect(source, {backend.module: backend.name for backend in embedded()})
 
 
 def require_backend(problem: str, name: str, device: str) -> None:

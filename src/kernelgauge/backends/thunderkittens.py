@@ -26,6 +26,7 @@ class ThunderKittensBackend(CudaBackend):
     """The headers are no package: `THUNDERKITTENS_ROOT` names a checkout of the library."""
 
     name: str = "thunderkittens"
+    title: str = "CUDA C++ with ThunderKittens"
 
     def cannot_build(self) -> str | None:
         if reason := super().cannot_build():

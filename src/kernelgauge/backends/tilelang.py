@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernelgauge.backends.embedded import EmbeddedBackend
-from kernelgauge.kernels.toolkit import cuda_home
+from kernelgauge.kernels.toolkit import architectures, cuda_home
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,13 @@ class TileLangBackend(EmbeddedBackend):
     name: str = "tilelang"
     devices: tuple[str, ...] = ("cuda", "cpu")
     title: str = "TileLang"
+    module: str = "tilelang"
+    makers: tuple[str, ...] = ("prim_func", "jit", "Kernel")
+    kernel_names: tuple[str, ...] = ("{}", "{}_kernel")
     package: str = "tilelang"
+    cache_variable: str = (
+        "TILELANG_CACHE_DIR"  # its build has the device, which TileLang asks for where it is imported
+    )
 
     def no_compiler(self, device: str) -> str | None:
         if shutil.which("g++") is None:
@@ -27,9 +34,11 @@ class TileLangBackend(EmbeddedBackend):
         return None
 
     def environment(self, device: str, scratch: Path) -> dict[str, str]:
-        variables = {"TILELANG_CACHE_DIR": str(scratch / "tilelang"), "TILELANG_PRINT_ON_COMPILATION": "0"}
+        variables = super().environment(device, scratch) | {"TILELANG_PRINT_ON_COMPILATION": "0"}
         if device == "cpu":
             variables["TILELANG_DEFAULT_TARGET"] = "c"
-        elif home := cuda_home():
-            variables["CUDA_HOME"] = str(home)
-        return variables
+            return variables
+        # By name and not by a look at the GPU, so that what a build compiled ahead is what a worker looks for.
+        variables["TILELANG_DEFAULT_TARGET"] = json.dumps({"kind": "cuda", "arch": f"sm_{architectures()[0]}"})
+        home = cuda_home()
+        return variables | ({"CUDA_HOME": str(home)} if home else {})

@@ -24,6 +24,7 @@ _AHEAD = "def compile_ahead("
 @dataclass(frozen=True)
 class TorchBackend(Backend):
     name: str = "torch"
+    title: str = "PyTorch"
     devices: tuple[str, ...] = ("cpu", "cuda")
 
     def missing(self, device: str) -> str | None:
@@ -36,7 +37,7 @@ class TorchBackend(Backend):
         versions = [package_version("torch"), package_version("triton"), first_line("g++", "--version")]
         return f"{versions} {instruction_set()} {gpu()}"
 
-    def builds(self, source: str) -> bool:
+    def builds(self, source: str, device: str) -> bool:
         return _AHEAD in source
 
     def build(self, path: Path, build_dir: Path) -> None:

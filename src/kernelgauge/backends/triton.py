@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import os
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 from kernelgauge.backends.embedded import EmbeddedBackend
 from kernelgauge.backends.loading import import_file
 from kernelgauge.backends.triton_cache import keep, restore
-from kernelgauge.hardware.environment import gpu, package_version
+from kernelgauge.hardware.environment import gpu
+from kernelgauge.kernels.toolkit import architectures
 
-_KEPT = "triton"
 # Texts that TorchInductor has written: their kernels are compiled as they are imported, one after the other.
 _INDUCTOR = "torch._inductor"
 _INDUCTOR_MODULES = (
     *("torch._inductor.async_compile", "torch._inductor.runtime.triton_heuristics"),
     "torch._inductor.select_algorithm",
 )
+_WARP = 32
 
 
 @dataclass(frozen=True)
@@ -32,13 +35,14 @@ class TritonBackend(EmbeddedBackend):
     devices: tuple[str, ...] = ("cuda", "cpu")
     builds_on_host: bool = True
     title: str = "Triton"
+    module: str = "triton"
+    makers: tuple[str, ...] = ("jit",)
+    cpu_launcher: str = "triton.runtime.interpreter:GridExecutor.__call__"
     package: str = "triton"
+    cache_variable: str = "TRITON_CACHE_DIR"
 
     def environment(self, device: str, scratch: Path) -> dict[str, str]:
-        variables = {"TRITON_CACHE_DIR": str(scratch / "triton")}
-        if device == "cpu":
-            variables["TRITON_INTERPRET"] = "1"
-        return variables
+        return super().environment(device, scratch) | ({"TRITON_INTERPRET": "1"} if device == "cpu" else {})
 
     def preload(self, source: str, device: str) -> tuple[str, ...]:
         if device == "cpu":  # whether it interprets is decided when it is imported
@@ -46,12 +50,14 @@ class TritonBackend(EmbeddedBackend):
         return ("triton", "triton.language", *(_INDUCTOR_MODULES if _INDUCTOR in source else ()))
 
     def fingerprint(self) -> str:
-        return f"{package_version('torch')} {package_version('triton')} {gpu()}"
+        return f"{super().fingerprint()} {gpu()}"
 
-    def builds(self, source: str) -> bool:
-        return _INDUCTOR in source
+    def builds(self, source: str, device: str) -> bool:
+        return _INDUCTOR in source or super().builds(source, device)
 
     def build(self, path: Path, build_dir: Path) -> None:
+        if _INDUCTOR not in path.read_text():
+            return super().build(path, build_dir)
         from torch._inductor.runtime import triton_helpers
         from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 
@@ -67,9 +73,23 @@ class TritonBackend(EmbeddedBackend):
                 import_file(path, "candidate")
             except Exception:  # boundary: what goes wrong here, or afterwards, is judged when loaded
                 traceback.print_exc()
-        keep(Path(os.environ["TRITON_CACHE_DIR"]), build_dir / _KEPT)
+        self.keep(Path(os.environ[self.cache_variable]), build_dir / self.name)
 
-    def load(self, path: Path, build_dir: Path | None) -> ModuleType:
-        if build_dir is not None and (build_dir / _KEPT).is_dir():
-            restore(build_dir / _KEPT, Path(os.environ["TRITON_CACHE_DIR"]))
-        return super().load(path, build_dir)
+    @contextmanager
+    def without_device(self) -> Iterator[None]:
+        from triton.backends.compiler import GPUTarget
+        from triton.runtime import driver
+
+        target = GPUTarget("cuda", int(architectures()[0].rstrip("a")), _WARP)
+        # All that `warmup` of a kernel asks its driver for.
+        stand_in = SimpleNamespace(
+            get_current_device=lambda: 0, get_current_stream=lambda device: 0, get_current_target=lambda: target
+        )
+        with patch.object(driver, "_active", stand_in):
+            yield
+
+    def keep(self, cache: Path, kept: Path) -> None:
+        keep(cache, kept)
+
+    def restore(self, kept: Path, cache: Path) -> None:
+        restore(kept, cache)

@@ -16,9 +16,6 @@ from kernelgauge.profiling.kernel_names import base_name
 
 Origin = Literal["own", "library", "unknown"]
 
-CUTE_PREFIX = "kernel_cutlass_"
-"""With what CuTe's Python form begins the name of every kernel; the function's and its arguments' follow."""
-
 # Namespaces of libraries, names that say the architecture, and templates with names that others could choose as well:
 # those of Triton, which has none, are `gemm_kernel` too.
 _LIBRARY = re.compile(
@@ -37,15 +34,17 @@ _SECONDS = 20.0
 
 
 def origins(
-    names: Sequence[str], made: Iterable[bytes], declared: Iterable[str], generates: bool
+    names: Sequence[str], made: Iterable[bytes], declared: Iterable[str], generates: bool, others: str = ""
 ) -> dict[str, Origin]:
     """The origin of each kernel.
 
     Args:
         names: full names, as the profiler tells them.
         made: contents of the files that the candidate's build and process have made.
-        declared: names of kernels that its own text declares for a compiler at run time; CuTe's without arguments.
+        declared: names of kernels that its own text declares for a compiler at run time; `*` in one is what the
+            compiler puts there.
         generates: whether the text has means to make kernels whose names nothing here can know.
+        others: how the names of kernels begin that its language brings or makes by itself, as a pattern.
     """
     found: dict[str, Origin] = dict.fromkeys(names, "library")
     symbols: dict[str, set[bytes]] = {name: set() for name in names}
@@ -59,21 +58,23 @@ def origins(
             elif re.search(_WORD % re.escape(base), content):
                 plain.add(name)
     readable = _demangled(sorted(set().union(*symbols.values())))
-    spelled = set(declared)
+    spelled = _spelled(declared)
     for name in names:
         exact = any(_bare(readable.get(symbol, "")) == _bare(name) for symbol in symbols[name])
         of_library = bool(_LIBRARY.search(name))
-        if name in plain or exact or (not of_library and (symbols[name] or _declared(base_name(name), spelled))):
+        if name in plain or exact or (not of_library and (symbols[name] or spelled.fullmatch(base_name(name)))):
             found[name] = "own"
+        elif others and re.match(others, name):
+            found[name] = "library"
         elif (generates and not of_library) or not all(symbol in readable for symbol in symbols[name]):
             found[name] = "unknown"
     return found
 
 
-def _declared(name: str, spelled: set[str]) -> bool:
-    """Whether a text's own kernels are called so."""
-    begun = tuple(f"{each}_" for each in spelled if each.startswith(CUTE_PREFIX))
-    return name in spelled or name.startswith(begun)
+def _spelled(declared: Iterable[str]) -> re.Pattern[str]:
+    """Matches the names of a text's own kernels; none where it declares none."""
+    forms = [r"\w+".join(map(re.escape, name.split("*"))) for name in declared]
+    return re.compile("|".join(forms) or r"(?!)")
 
 
 def _bare(name: str) -> str:

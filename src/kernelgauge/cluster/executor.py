@@ -175,7 +175,7 @@ class _Round:
     def _is_built_ahead(self, candidate: Candidate) -> bool:
         backend = backend_named(candidate.backend)
         on_host = backend.builds_on_host or self._setting.device == "cpu"
-        return self._options.builds != 0 and on_host and backend.builds(candidate.source)
+        return self._options.builds != 0 and on_host and backend.builds(candidate.source, self._setting.device)
 
     def _dispatch(self) -> None:
         first = self._fleet.first

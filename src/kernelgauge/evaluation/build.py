@@ -22,7 +22,7 @@ from kernelgauge.wire.candidate_commands import Build
 from kernelgauge.wire.error_text import compiler_error, last_line
 
 _LOG_TAIL = 12_000
-_COMPILERS = ("CppCompileError", "CompileError", "InductorError", "BackendCompilerFailed")
+_COMPILERS = ("CppCompileError", "CompileError", "CompilationError", "InductorError", "BackendCompilerFailed")
 # What is no word on the candidate while a shortcut was taken.
 _ROUTE_FAILURES = ("OtherRoute", "OutOfMemory")
 # Two compilers at once, for host and device: what the gigabytes of the routes are measured with.
@@ -97,7 +97,7 @@ class Builder:
             MachineError: the build process was killed from outside.
         """
         backend = backend_named(candidate.backend)
-        if not backend.builds(candidate.source):
+        if not backend.builds(candidate.source, device):
             return Built(None, False, "")
         log = ""
 

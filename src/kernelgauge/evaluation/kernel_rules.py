@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 import torch
 from pydantic import BaseModel, ConfigDict, Field
 
+from kernelgauge.backends.registry import backend_named
 from kernelgauge.checks import rules
 from kernelgauge.checks.kernel_origin import origins
 from kernelgauge.checks.library_entries import entered, entries, of_pytorch
@@ -39,8 +40,8 @@ from kernelgauge.wire.candidate_commands import Observe, Watch
 _WARMUPS = 3
 _CALLS = 8
 _KEPT = 20
-# Libraries that call machine code on a CPU without Python's profiler or ctypes: Numba's, cffi's, Taichi's, Warp's.
-_UNSEEN = ("libllvmlite", "_cffi_backend", "taichi_python", "warp")
+# What calls machine code on a CPU without Python's profiler or ctypes: libraries of Numba, cffi, Taichi, Warp, JAX.
+_UNSEEN = ("libllvmlite", "_cffi_backend", "taichi_python", "warp", "libjax")
 
 _Row = tuple[
     Annotated[str, Field(min_length=1, max_length=600)],
@@ -115,8 +116,13 @@ class WatchedSide(Side):
 
     @property
     def interpreted(self) -> bool:
-        """Whether Triton's interpreter runs the kernels, so that no library is built."""
-        return self._device == "cpu" and self._source.backend == "triton"
+        """Whether its language itself runs the kernels on a CPU, so that no library is built."""
+        return self._device == "cpu" and bool(backend_named(self._source.backend).cpu_launcher)
+
+    @property
+    def others_kernels(self) -> str:
+        """How the names of kernels begin that its language brings, as a pattern."""
+        return backend_named(self._source.backend).others_kernels
 
     @property
     def build_dir(self) -> Path | None:
@@ -224,7 +230,9 @@ def _seen_on_cpu(claimed: _Claimed, text: Read, side: WatchedSide, places: Place
     owns: bool | None = False
     if (claimed.own and (loaded or side.interpreted)) or (mapped and loaded and not works):
         owns = True
-    elif any(Path(path).name.startswith(_UNSEEN) and not path.startswith(roots) for path in mapped):
+    elif not side.interpreted and any(
+        Path(path).name.startswith(_UNSEEN) and not path.startswith(roots) for path in mapped
+    ):
         owns = None
     ways = _ways((path for path in mapped if path.startswith(roots)), claimed)
     computed = bool(works or ways) and not side.interpreted
@@ -251,7 +259,7 @@ def _seen_on_gpu(
     """On a GPU: kernels that were launched, by where they come from."""
     rows = claimed.kernels or []
     made = files_of(side.build_dir) if side.build_dir else []
-    found = origins([row[0] for row in rows], made, text.declared, text.makes_kernels)
+    found = origins([row[0] for row in rows], made, text.declared, text.makes_kernels, side.others_kernels)
     own = [row for row in rows if found[row[0]] == "own"]
     works = [row for row in rows if found[row[0]] != "own"]
     untold = not side.kernels_seen or any(origin == "unknown" for origin in found.values())

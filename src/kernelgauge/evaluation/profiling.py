@@ -184,8 +184,9 @@ class Profiler:
 
 def _remarks(claimed: _Claimed, backend: str, device: str) -> list[str]:
     if device == "cpu":
-        interpreted = "Triton's interpreter ran the kernels: these times say nothing about a GPU"
-        return [interpreted] if backend == "triton" else []
+        language = backend_named(backend)
+        interpreted = f"{language.title} ran its kernels on the CPU: these times say nothing about a GPU"
+        return [interpreted] if language.cpu_launcher else []
     unseen = "no kernel was seen on the GPU: forward launches none, or CUPTI could not start; these are host times"
     return [unseen] if claimed.rows_are == "operators" else []
 

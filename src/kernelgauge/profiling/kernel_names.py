@@ -17,6 +17,8 @@ _ANONYMOUS = re.compile(r"\(anonymous namespace\)::|<?\bunnamed>::")
 _NCU_LAMBDA = re.compile(r"(::)?\[?lambda\([^()]*\) \(instance \d+\)\]|::operator \(\)\(\)( const)?")
 # CuTe's Python form writes the types of all arguments behind a kernel's name, beginning with a tensor as a rule.
 _CUTE = re.compile(r"kernel_cutlass_(\w+?)_tensorptr\w+")
+# What numba-cuda and GCC add to a function's name to tell its versions apart.
+_ABI = re.compile(r"\[abi:\w+\]")
 _LAMBDA = re.compile(r"::[{\[]")
 # Template arguments that say nothing about the work: element types, sizes, and the plumbing of PyTorch and CuTe.
 _NOISE = re.compile(
@@ -47,7 +49,7 @@ def _arguments(text: str) -> list[str]:
 
 def _signature(text: str) -> str:
     """A function or type without what follows its template arguments, and without its return type."""
-    text = text[: _top_level(text, "(")]
+    text = _ABI.sub("", text[: _top_level(text, "(")])
     text = _LAMBDA.split(text)[0].strip().removesuffix(" const").rstrip("&* ")
     while (space := _top_level(text, " ")) < len(text):
         text = text[space + 1 :].lstrip()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_KERNELS = re.compile(r"__global__|@triton\.(?:jit|autotune)|#pragma\s+omp\s+parallel|@\w+\.prim_func|@cute\.kernel")
+_KERNELS = re.compile(
+    r"__global__|#pragma\s+omp\s+parallel|@[\w.]+\.(?:jit|autotune|prim_func|kernel)\b|\.pallas_call\("
+)
 _SHARED = re.compile(r"__shared__|tl\.dot|wmma|mma_sync|simd|float4|__half2|reduction\(")
 _LIBRARY = re.compile(
     r"\bF\.(?:linear|conv\w+)|torch\.(?:matmul|mm|bmm|addmm|einsum)|at::(?:matmul|mm|conv\w+)|cublas"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-# `main.cpp:12:5: error: ...` of g++, `cuda.cu(38): error: ...` of nvcc, and what assembler and linker say.
+# `main.cpp:12:5: error: ...` of g++ and hipcc, `cuda.cu(38): error: ...` of nvcc; what assembler and linker say.
 COMPILER_ERROR = re.compile(
-    r"\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp)[:(]\d+.*\berror\b|^ptxas .*\berror\b|\bundefined reference to\b"
+    r"\.(?:c|cc|cpp|cxx|cu|cuh|hip|h|hpp)[:(]\d+.*\berror\b|^ptxas .*\berror\b|\bundefined reference to\b"
 )
 _EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Failed|Unsupported)(?:: |$)")
 # The folder is another one each time: with it, equal errors would never read alike.

@@ -16,10 +16,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from types import BuiltinFunctionType, FrameType
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from kernelgauge.backends.registry import embedded
 from kernelgauge.worker.native import count_ctypes, library_of
 
 _WATCHED_CALLS = 5
@@ -28,7 +30,6 @@ _MOST_ROWS = 40
 _LONGEST_NAME = 600
 _MOST_BYTES = 40_000
 _COMPILER = "torch._dynamo.utils"
-_INTERPRETER = "triton.runtime.interpreter"
 _PYTORCH = torch.__file__.removesuffix("__init__.py")
 # Operators that PyTorch itself defines only when they are needed.
 _LATE = ("inductor", "_inductor", "prims", "rngprims", "streams", "higher_order")
@@ -240,24 +241,28 @@ class ExecutionTracer:
 
     @contextlib.contextmanager
     def _interpreted(self) -> Iterator[None]:
-        """While open, launches of Triton's interpreter are kernels of the candidate's own."""
-        interpreter = sys.modules.get(_INTERPRETER)
-        if interpreter is None:
+        """While open, what a language launches on a CPU, by an interpreter say, is a kernel of its own."""
+        with contextlib.ExitStack() as stack:
+            for language in embedded():
+                module, _, path = language.cpu_launcher.partition(":")
+                if module in sys.modules:
+                    owner, _, name = path.rpartition(".")
+                    place = getattr(sys.modules[module], owner) if owner else sys.modules[module]
+                    stack.enter_context(patch.object(place, name, self._counted(getattr(place, name))))
             yield
-            return
-        original = interpreter.GridExecutor.__call__
 
-        def launch(executor: Any, *args: Any, **kwargs: Any) -> Any:
-            with self._call(executor.fn.__name__) as time_in_it:
-                result = original(executor, *args, **kwargs)
-            self._own.add(executor.fn.__name__, time_in_it())
+    def _counted(self, launch: Callable[..., Any]) -> Callable[..., Any]:
+        """The same function, whose calls are accounted for as kernels."""
+
+        def counted(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+            function = getattr(kernel, "fn", kernel)
+            name = str(getattr(function, "__name__", getattr(function, "key", "kernel")))
+            with self._call(name) as time_in_it:
+                result = launch(kernel, *args, **kwargs)
+            self._own.add(name, time_in_it())
             return result
 
-        interpreter.GridExecutor.__call__ = launch
-        try:
-            yield
-        finally:
-            interpreter.GridExecutor.__call__ = original
+        return counted
 
     @staticmethod
     def _compiled_graphs() -> int:

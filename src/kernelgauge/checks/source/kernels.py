@@ -9,8 +9,12 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
-from kernelgauge.checks.kernel_origin import CUTE_PREFIX
+from kernelgauge.backends.base import Backend
+from kernelgauge.backends.cuda import CudaBackend
+from kernelgauge.backends.registry import backend_named
+from kernelgauge.backends.registry import embedded as languages
 from kernelgauge.checks.library_entries import entry
 from kernelgauge.checks.source.device_code import DeviceCode, device_code
 from kernelgauge.checks.source.lead import Lead
@@ -18,7 +22,7 @@ from kernelgauge.checks.source.python import PythonSource
 from kernelgauge.checks.source.scopes import Function, Scope
 from kernelgauge.checks.source.text import LONGEST
 from kernelgauge.checks.source.tokens import Token
-from kernelgauge.checks.source.values import Container
+from kernelgauge.checks.source.values import Container, Defined
 from kernelgauge.schema import KernelRule
 
 RULE: KernelRule = "no_own_kernel"
@@ -26,29 +30,14 @@ _SOURCES = {"cpp_sources", "cuda_sources"}
 # A text that could be C, wherever it goes: to a file, to a compiler of the candidate's own choice.
 _C = re.compile(r"[;{][^\0]*[;}]")
 _COMPILERS = ("load_inline", "cuda_kernel", "RawKernel", "RawModule", "_compile_kernel", "SourceModule")
-# Modules that compile or load kernels of a candidate's own while it runs.
-MAKERS = (
-    *("triton", "cupy", "numba", "pycuda", "tilelang", "cutlass", "cuda", "ctypes", "cffi", "taichi", "warp"),
+# Modules that compile or load kernels of a candidate's own while it runs, besides those of the backends.
+_OTHER_MAKERS = (
+    *("cupy", "numba", "pycuda", "cuda", "ctypes", "cffi", "taichi"),
     *("torch.utils.cpp_extension", "torch.cuda._compile_kernel", "torch.ops.load_library", "kernelgauge.kernels"),
     *("torch._inductor.async_compile", "torch._inductor.codecache", "numpy.ctypeslib", "thunderkittens"),
 )
-# What a function is decorated with to be a kernel, and what the compiler calls one of that name.
-_LANGUAGES = {
-    "triton.": ("{}",),
-    "numba.cuda": ("{}",),
-    "cupyx.jit": ("{}",),
-    "warp.": ("{}",),
-    "tilelang.": ("{}", "{}_kernel"),
-    "cutlass.cute": (f"{CUTE_PREFIX}{{}}",),
-}
-# Languages embedded in Python: their name, the module that brings them, and what makes a kernel in each.
-_EMBEDDED = {
-    "triton": ("Triton", "triton", (".jit", ".gluon.jit")),
-    "tilelang": ("TileLang", "tilelang", (".prim_func", ".jit", ".Kernel")),
-    "cute": ("CuTe", "cutlass", (".kernel",)),
-}
-
-
+# Of languages without a backend: what a function is decorated with to be a kernel of the same name.
+_OTHER_LANGUAGES = ("cupyx.jit",)
 _HIDDEN = "a library's way to compute that is not seen as an operator"
 
 
@@ -70,7 +59,16 @@ class Embedded:
 
 def makes_kernels(source: PythonSource) -> bool:
     """Whether the text uses anything by which kernels of its own could come about."""
-    return any(path == each or path.startswith(f"{each}.") for _, path in source.formed() for each in MAKERS)
+    return any(_below(each, path) for _, path in source.formed() for each in _makers())
+
+
+@cache
+def _makers() -> tuple[str, ...]:
+    return (*_OTHER_MAKERS, *(language.module for language in languages()))
+
+
+def _below(module: str, path: str) -> bool:
+    return path == module or path.startswith(f"{module}.")
 
 
 def embedded(source: PythonSource) -> list[Embedded]:
@@ -139,17 +137,44 @@ def _origin(node: ast.expr, scope: Scope) -> ast.expr:
 def declared(source: PythonSource, texts: list[Embedded]) -> set[str]:
     """Names of the GPU kernels that the text defines: in C++, as functions for Triton and its like, as Triton's text.
 
-    CuTe adds the types of the arguments to a name: of those this is the beginning.
+    Where a compiler adds to a function's name, `*` stands for what it adds.
     """
     found = {token.text for each in texts for token in each.code.kernels}
+    for name, path in {*_decorated(source), *_handed_over(source)}:
+        if not name.isidentifier():  # a text may say anything, `*` too
+            continue
+        for language in languages():
+            if _below(language.module, path):
+                found |= {form.format(name) for form in language.kernel_names}
+        if any(_below(module, path) for module in _OTHER_LANGUAGES):
+            found.add(name)
+    return found | _as_text(source)
+
+
+def _decorated(source: PythonSource) -> Iterator[tuple[str, str]]:
+    """Functions by name, and what they are decorated with."""
     for statement, scope in source.reading.statements:
         if isinstance(statement, Function):
-            decorators = [each.func if isinstance(each, ast.Call) else each for each in statement.decorator_list]
-            paths = [path for each in decorators for path in source.names.paths(each, scope)]
-            for language, forms in _LANGUAGES.items():
-                if any(path.startswith(language) for path in paths):
-                    found |= {form.format(statement.name) for form in forms}
-    return found | _as_text(source)
+            for each in statement.decorator_list:
+                decorator = each.func if isinstance(each, ast.Call) else each
+                yield from ((statement.name, path) for path in source.names.paths(decorator, scope))
+
+
+def _handed_over(source: PythonSource) -> Iterator[tuple[str, str]]:
+    """Functions that are given to a language's maker of kernels, and names that are given with them."""
+    for call, scope in source.calls():
+        for path in source.names.paths(call.func, scope):
+            if not any(_makes(language, path) for language in languages()):
+                continue
+            given = source.names.values(call.args[0], scope) if call.args else frozenset()
+            functions = [value.node for value in given if isinstance(value, Defined)]
+            yield from ((node.name, path) for node in functions if isinstance(node, Function))
+            named = [each.value for each in call.keywords if each.arg == "name"]
+            yield from ((text, path) for node in named for text in source.names.texts(node, scope))
+
+
+def _makes(language: Backend, path: str) -> bool:
+    return _below(language.module, path) and path.rpartition(".")[2] in language.makers
 
 
 def _as_text(source: PythonSource) -> set[str]:
@@ -157,16 +182,17 @@ def _as_text(source: PythonSource) -> set[str]:
     found: set[str] = set()
     for call, scope in source.calls():
         if isinstance(call.func, ast.Attribute) and call.func.attr == "triton" and call.args:
-            found |= set(source.names.texts(call.args[0], scope))
+            found |= {text for text in source.names.texts(call.args[0], scope) if text.isidentifier()}
     return found
 
 
 def leads(source: PythonSource, backend: str, texts: list[Embedded]) -> Iterator[Lead]:
     """What says that the candidate, written for `backend`, makes no kernel; `texts` as `embedded` gives them."""
     yield from _past_the_watch(source, texts)
-    if backend in _EMBEDDED:
-        yield from _without_kernel(source, *_EMBEDDED[backend])
-    elif backend in ("cuda", "thunderkittens") and texts:
+    language = backend_named(backend)
+    if language.module:
+        yield from _without_kernel(source, language)
+    elif isinstance(language, CudaBackend) and texts:
         yield from _without_cuda(source, texts)
     elif backend == "cpp" and texts and not any(each.code.loops for each in texts):
         for each in texts:
@@ -186,12 +212,12 @@ def _past_the_watch(source: PythonSource, texts: list[Embedded]) -> Iterator[Lea
             yield source.lead(RULE, node, f"names {name}, {_HIDDEN}", weak=True)
 
 
-def _without_kernel(source: PythonSource, language: str, module: str, makes: tuple[str, ...]) -> Iterator[Lead]:
+def _without_kernel(source: PythonSource, language: Backend) -> Iterator[Lead]:
     formed = source.formed()
-    if not any(path.startswith(f"{module}.") and path.endswith(makes) for _, path in formed) and not _as_text(source):
+    if not any(_makes(language, path) for _, path in formed) and not _as_text(source):
         for node, path in formed:
-            if path.partition(".")[0] == module:
-                yield source.lead(RULE, node, f"imports {language} and defines no kernel")
+            if _below(language.module, path):
+                yield source.lead(RULE, node, f"imports {language.title} and defines no kernel")
                 return
 
 
@@ -211,4 +237,5 @@ def _without_cuda(source: PythonSource, texts: list[Embedded]) -> Iterator[Lead]
 def _launched_elsewhere(source: PythonSource) -> bool:
     """Whether Python itself launches: of texts for NVRTC nothing says so in C++."""
     extension = "torch.utils.cpp_extension"
-    return any(path.startswith(tuple(maker for maker in MAKERS if maker != extension)) for _, path in source.formed())
+    launchers = tuple(maker for maker in _makers() if maker != extension)
+    return any(path.startswith(launchers) for _, path in source.formed())

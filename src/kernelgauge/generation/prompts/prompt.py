@@ -21,15 +21,6 @@ from kernelgauge.schema import Problem, Record
 Shots = Literal["zero_shot", "one_shot", "few_shot"]
 """How many worked pairs of reference and candidate a prompt shows: none, one, several."""
 
-LANGUAGES = {
-    "cpp": "C++ with OpenMP",
-    "cuda": "CUDA C++",
-    "triton": "Triton",
-    "tilelang": "TileLang",
-    "cute": "CuTe (CUTLASS's Python DSL)",
-    "thunderkittens": "CUDA C++ with ThunderKittens",
-    "torch": "PyTorch",
-}
 _DRAWS = {
     "signed": "random signs",
     "normal": "normally distributed values",
@@ -126,7 +117,7 @@ def _facts(asked: Asked) -> dict[str, Any]:
     draws = dict.fromkeys(asked.protocol.inputs.variants)
     return {
         "backend": backend,
-        "language": LANGUAGES.get(backend.name, backend.name),
+        "language": backend.title or backend.name,
         "guide": _part_of_guide(backend.guide()),
         "examples": examples[asked.option](),
         "gpu": here if isinstance(here, Gpu) else None,

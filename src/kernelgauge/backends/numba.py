@@ -1,0 +1,31 @@
+"""Backend `numba`: CUDA kernels in Python by numba-cuda, compiled on a GPU, run by its simulator on a CPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelgauge.backends.embedded import EmbeddedBackend
+from kernelgauge.kernels.toolkit import cuda_home
+
+
+@dataclass(frozen=True)
+class NumbaBackend(EmbeddedBackend):
+    """On a CPU each thread of a block is a thread of Python: the simulator says whether a small kernel is right."""
+
+    name: str = "numba"
+    devices: tuple[str, ...] = ("cuda", "cpu")
+    title: str = "numba-cuda"
+    module: str = "numba.cuda"
+    makers: tuple[str, ...] = ("jit",)
+    kernel_names: tuple[str, ...] = ("{}", "_ZN*{}B2v*")  # where nobody has demangled it
+    others_kernels: str = r"numba::"  # its own reductions, scans and the like
+    cpu_launcher: str = "numba.cuda.simulator.kernel:FakeCUDAKernel.__call__"
+    package: str = "numba-cuda"
+
+    def environment(self, device: str, scratch: Path) -> dict[str, str]:
+        variables = super().environment(device, scratch) | {"NUMBA_CACHE_DIR": str(scratch / "numba")}
+        if device == "cpu":
+            return variables | {"NUMBA_ENABLE_CUDASIM": "1"}
+        home = cuda_home()  # libNVVM lies there
+        return variables | ({"CUDA_HOME": str(home)} if home else {})
