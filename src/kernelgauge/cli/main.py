@@ -20,6 +20,7 @@ from kernelgauge.cli import (
     export,
     judge,
     leaderboard,
+    pairs,
     problems,
     profiling,
     prompt,
@@ -81,6 +82,7 @@ app.command("prompt")(prompt.prompt)
 app.add_typer(account.app, name="account")
 app.add_typer(baseline.app, name="baseline")
 app.add_typer(problems.app, name="problems")
+app.add_typer(pairs.app, name="pairs")
 
 
 def main() -> None:

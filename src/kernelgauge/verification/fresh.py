@@ -5,12 +5,13 @@ What is kept depends on the seed alone: the seeds of the trials that decide are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from kernelgauge.config import Protocol, load_protocol
 from kernelgauge.errors import ProblemError, UsageError
@@ -156,12 +157,15 @@ def unsound(session: Session, drawn: Drawn) -> str | None:
         moved = described["bytes"]["inputs"] + (described["bytes"]["output"] or 0)
         if moved > LARGEST:
             return f"{drawn.name}: inputs and outputs of {moved / 1e9:.1f} GB"
-        session.describe(_at(drawn, "medium"))
-        for size in REDUCED:
-            for complaint in misbehaviour(session.try_out(_at(drawn, size)), may_draw="random" in drawn.tags):
+        if "medium" in drawn.sizes:
+            session.describe(_at(drawn, "medium"))
+        reduced: list[Sizes] = [size for size in REDUCED if size in drawn.sizes] or ["full"]
+        for size in reduced:
+            found = session.try_out(_at(drawn, size))
+            for complaint in (*misbehaviour(found, may_draw="random" in drawn.tags), *_left_alone(found)):
                 return f"{drawn.name}, {size}: {complaint}"
         for name in ("strict", "v0.1"):
-            screened = session.screen(_at(drawn, "small"), _public(name), list(described["bytes"]["parameters"]))
+            screened = session.screen(_at(drawn, reduced[0]), _public(name), list(described["bytes"]["parameters"]))
             if screened.trivial_answers:
                 return f"{drawn.name}: {name} {why_weak(screened.trivial_answers)}"
             ignored = [each for each in screened.shortcuts if each.removeprefix("without ") not in screened.idle]
@@ -170,6 +174,14 @@ def unsound(session: Session, drawn: Drawn) -> str | None:
     except ProblemError as error:
         return str(error)
     return None
+
+
+def _left_alone(found: Mapping[str, Any]) -> Iterator[str]:
+    """What of a problem's parameters means nothing."""
+    if found["uninitialised"]:
+        yield f"{', '.join(found['uninitialised'][:3])}: never initialised"
+    if found["unreached"]:
+        yield f"{', '.join(found['unreached'][:3])}: no output depends on it"
 
 
 def _public(protocol: str) -> Protocol:

@@ -1,0 +1,155 @@
+"""The rows of a file judged again, from the file alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from functools import partial
+from itertools import islice
+
+from kernelgauge.config import Protocol, load_protocol
+from kernelgauge.errors import KernelgaugeError, UsageError, permanent
+from kernelgauge.evaluation.job import Job
+from kernelgauge.execution.local import Task
+from kernelgauge.execution.order import Order
+from kernelgauge.judging import protocol_under
+from kernelgauge.pairs.row import Row
+from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Record
+from kernelgauge.session.session import Session
+
+_ROUND = 32
+"""Rows that an executor is given at once."""
+
+
+class Differs(Record):
+    """A row that has another verdict now."""
+
+    id: str
+    module: str
+    then: str
+    now: str
+
+
+class Checked(Record):
+    """What `pairs check --json` prints."""
+
+    rows: int
+    same: int
+    """Rows with the same outcome, and the same rule where one was broken."""
+    differs: tuple[Differs, ...]
+    not_judged: int
+    """The machine failed."""
+    other_hardware: int
+    """Rows that were made on other hardware than this: a kernel may be written for it."""
+    speeds: dict[str, int]
+    """Of timed rows: intervals of the speedup that `overlap`, or lie `apart`."""
+
+
+def check(
+    session: Session,
+    rows: Iterable[Row],
+    device: str,
+    jobs: int,
+    timed: bool,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Checked:
+    """Judge every row under the rules in it, and compare.
+
+    Args:
+        timed: whether to time those that were; without, only slow ones are taken on trust for their speed.
+
+    Raises:
+        UsageError: a row's protocol is not the one of that name here, or its device is not here.
+    """
+    same, total, other, unjudged = 0, 0, 0, 0
+    differs: list[Differs] = []
+    speeds: Counter[str] = Counter()
+    waiting = iter(rows)
+    while batch := list(islice(waiting, _ROUND)):
+        for row in batch:
+            if row.device.partition(":")[0] != device.partition(":")[0]:
+                raise UsageError(f"row {row.id} was judged on {row.device}, and this machine would judge on {device}")
+        total += len(batch)
+        other += sum(row.hardware != _hardware(session, row.device) for row in batch)
+        for row, verdict in _verdicts(session, batch, device, jobs, timed):
+            tell(row.module)
+            if verdict is None:
+                unjudged += 1
+                continue
+            if (verdict.outcome, verdict.rule) == (row.outcome, row.rule):
+                same += 1
+            else:
+                now = f"{verdict.outcome}: {verdict.reason}" if verdict.reason else verdict.outcome.value
+                differs.append(Differs(id=row.id, module=row.module, then=row.outcome.value, now=now))
+            if (met := _overlap(row, verdict)) is not None:
+                speeds["overlap" if met else "apart"] += 1
+    return Checked(
+        rows=total,
+        same=same,
+        differs=tuple(differs),
+        not_judged=unjudged,
+        other_hardware=other,
+        speeds=dict(speeds),
+    )
+
+
+def _verdicts(
+    session: Session, rows: Sequence[Row], device: str, jobs: int, timed: bool
+) -> Iterable[tuple[Row, Evaluation | None]]:
+    groups = {False: [row for row in rows if not (timed and row.speedup is not None)], True: []}
+    groups[True] = [row for row in rows if row not in groups[False]]
+    for with_time, group in groups.items():
+        tasks = [
+            Task(row.module, place, partial(_start, session, row), order=partial(_order, row))
+            for place, row in enumerate(group)
+        ]
+        if not tasks:
+            continue
+        with closing(session.executor(device, jobs, with_time)) as executor:
+            for done in executor.run(tasks):
+                row = group[done.task.sample]
+                try:
+                    verdict = session.verdict(done)
+                except KernelgaugeError as error:
+                    if permanent(error):
+                        raise
+                    yield row, None
+                else:
+                    yield row, verdict if not isinstance(verdict, NoCandidate) else None
+
+
+def protocol_of(row: Row) -> Protocol:
+    """The rules that a row was judged under. Raises UsageError if they are others by now."""
+    found = protocol_under(load_protocol(row.protocol), row.device, row.math, None, row.kernel_policy)  # type: ignore[arg-type]
+    if found.digest != row.protocol_digest:
+        raise UsageError(
+            f"row {row.id} was judged under protocol {row.protocol} {row.protocol_digest}, which is {found.digest} "
+            "in this version: its verdict may be another one here"
+        )
+    return found
+
+
+def _candidate(row: Row) -> Candidate:
+    return Candidate(problem=row.module, source=row.candidate, backend=row.backend, contestant=row.how)
+
+
+def _start(session: Session, row: Row, device: str) -> Job:
+    return session.job(row.problem(), _candidate(row), protocol_of(row), device)
+
+
+def _order(row: Row) -> Order:
+    return Order(row.problem(), protocol_of(row), _candidate(row))
+
+
+def _overlap(row: Row, now: Evaluation) -> bool | None:
+    """Whether both intervals have a speedup in common; None where one is missing."""
+    if row.speedup_low is None or row.speedup_high is None or now.timing is None:
+        return None
+    low, high = now.timing.interval
+    return low <= row.speedup_high and row.speedup_low <= high
+
+
+def _hardware(session: Session, device: str) -> str:
+    there = session.environment
+    return (there.gpu if device != "cpu" else None) or there.cpu
