@@ -183,9 +183,12 @@ def _asked(
     from kernelgauge import __version__
     from kernelgauge.errors import UsageError
     from kernelgauge.judging import arithmetic_of, check_secret, protocol_under
+    from kernelgauge.pairs.sources import check_sources
     from kernelgauge.pairs.workshop import Asked
     from kernelgauge.schema import Sizes
 
+    sources = sources or ["recipe:fusion", "recipe:variants", "layers:torch"]
+    check_sources(sources, licence)
     judged = protocol_under(protocol, device, None, None, value_of(kernel_policy))
     check_secret(judged)
     wanted = parse_names(sizes) or (["medium", "odd"] if device == "cpu" else ["full", "odd"])
@@ -196,7 +199,7 @@ def _asked(
         protocol_under(judged, device, arithmetic_of(name, None), None, None)
     return Asked(
         kernelgauge=__version__,
-        sources=tuple(sources or ("recipe:fusion", "recipe:variants", "layers:torch")),
+        sources=tuple(sources),
         seed=seed,
         sizes=tuple(wanted),  # type: ignore[arg-type]
         maths=tuple(maths),

@@ -7,7 +7,7 @@ from collections.abc import Container
 
 from kernelgauge.errors import ProblemError
 from kernelgauge.pairs.module import Module
-from kernelgauge.problems.distance import nearest, structure
+from kernelgauge.problems.distance import nearest, nearest_forward, structure
 from kernelgauge.problems.recipes.drawn import Drawn
 from kernelgauge.schema import FORMAT, Record
 from kernelgauge.session.session import Session
@@ -40,7 +40,8 @@ def examined(session: Session, module: Module, distance: float, taken: Container
     """
     try:
         form = structure(module.source)
-        module = module.model_copy(update={"nearest": nearest(module.source)})
+        near = min(nearest(module.source), nearest_forward(module.source), key=lambda found: found.distance)
+        module = module.model_copy(update={"nearest": near})
     except (SyntaxError, ValueError, RecursionError) as error:
         return Examined(name=module.name, refused=f"it does not parse: {error}")
     return Examined(

@@ -18,11 +18,11 @@ from kernelgauge.execution.order import Order
 from kernelgauge.generation.inductor import Inductor
 from kernelgauge.judging import protocol_under
 from kernelgauge.pairs.examination import SAME, Examined, examined
-from kernelgauge.pairs.module import Module
+from kernelgauge.pairs.module import Module, NoModule
 from kernelgauge.pairs.negatives import Proposal, proposals
 from kernelgauge.pairs.readable import readable
 from kernelgauge.pairs.row import How, Row, row_id, row_of
-from kernelgauge.pairs.sources import Lead, NoModule, leads
+from kernelgauge.pairs.sources import Lead, leads
 from kernelgauge.pairs.workshop import Judged, Workshop
 from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Outcome, Problem, Sizes, why_weak
 from kernelgauge.session.session import Session

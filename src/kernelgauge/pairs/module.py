@@ -9,6 +9,11 @@ from pydantic import Field
 from kernelgauge.problems.sizes import Constant, with_constants
 from kernelgauge.schema import Domain, Nearest, Problem, Record, Sizes
 
+
+class NoModule(Exception):
+    """Nothing can be made of a lead; the text says why."""
+
+
 SourceKind = Literal["recipe", "folder", "layers"]
 
 
