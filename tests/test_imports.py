@@ -19,7 +19,8 @@ ROOT = Path(kernelgauge.__file__).parent
 # lies lower than the rest of it. docs/explanation/architecture.md shows the same.
 ROOMS = (
     *("__main__", "cli", "runs", "models.logs", "models.task", "models.contestants", "models.asking"),
-    *("selftest", "serve", "verification", "models.judging", "leaderboard", "training", "session", "cluster"),
+    *("selftest", "serve", "pairs", "verification", "models.judging", "leaderboard", "training", "session"),
+    "cluster",
     "execution",
     *("evaluation", "evaluation.resources", "evaluation.measurement", "evaluation.correctness", "evaluation.sides"),
     *("evaluation.failures", "worker", "report.runs", "report.page", "report.tables", "report", "report.figures"),

@@ -39,6 +39,10 @@ def report(
     baseline: Annotated[
         str, typer.Option("--baseline", help="Second table: over strongest, compile, compile-max-autotune, ...")
     ] = "strongest",
+    twins: Annotated[
+        Path | None,
+        typer.Option("--twins", help="A run of the same contestant on twins of these problems: is the suite known?"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print fast_p per level with intervals, ties, geometric mean, outcomes; write the HTML report."""
@@ -52,14 +56,15 @@ def report(
     if baseline not in (STRONGEST, *MODES):
         raise UsageError(f"unknown baseline {baseline!r}; there are {', '.join((STRONGEST, *MODES))}")
     run = load(folder)
-    scores = score_run(run, baseline)
+    twin_run = load(twins) if twins else None
+    scores = score_run(run, baseline, twin_run)
     if baseline != STRONGEST and scores.against is None:
         raise UsageError(
             f"no record of {folder} holds a speedup over {baseline}: measure it with `kernelgauge baseline`, then "
             "judge the candidates again with `kernelgauge reeval`"
         )
     if html is not None:
-        write_html(run, html, _references(run))
+        write_html(run, html, _references(run), twin_run)
     if as_json:
         print_object(scores)
         return

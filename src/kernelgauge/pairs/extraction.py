@@ -17,7 +17,7 @@ from kernelgauge.problems.own_file import MAX_BYTES
 from kernelgauge.syntax import parse
 
 _ALLOWED = (
-    "__future__ abc collections copy dataclasses enum functools itertools math numbers operator torch typing "
+    "__future__ abc collections copy dataclasses enum functools itertools math numbers operator torch types typing "
     "typing_extensions warnings"
 )
 ALLOWED = frozenset(_ALLOWED.split())
@@ -70,7 +70,9 @@ class Folder:
             if any(part.startswith(".") or part in _SKIPPED for part in parts) or path.is_symlink():
                 continue
             file = self._file(path)
-            for name, node in (file.definitions if file else {}).items():
+            if file is None:
+                continue
+            for name, node in file.definitions.items():
                 if isinstance(node, ast.ClassDef) and _is_module(node, file) and _forward(node):
                     yield Found("/".join(parts), node.lineno, name)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from typing import Any
 
 _LEFT_OUT = ("Container", "Lazy", "Sync", "Identity", "Flatten", "Unflatten", "DataParallel", "Module", "Sequential")
 """Parts of names: they hold others, compute nothing, or need more than one process."""
@@ -19,9 +20,9 @@ def torch_layers() -> Iterator[tuple[str, str]]:
         yield name, _text(name, kind)
 
 
-def _text(name: str, kind: type) -> str:
+def _text(name: str, kind: Any) -> str:
     taken = _needed(kind.__init__)
-    given = _needed(kind.forward)  # type: ignore[attr-defined]
+    given = _needed(kind.forward)
     arguments = ", ".join(["self", *taken])
     inputs = ", ".join(["self", *given])
     return (
@@ -37,7 +38,7 @@ def _text(name: str, kind: type) -> str:
     )
 
 
-def _needed(function: object) -> list[str]:
+def _needed(function: Any) -> list[str]:
     """Names of the parameters without a default, the first one left out."""
-    found = list(inspect.signature(function).parameters.values())[1:]  # type: ignore[arg-type]
+    found = list(inspect.signature(function).parameters.values())[1:]
     return [each.name for each in found if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD]

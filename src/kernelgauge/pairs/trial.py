@@ -22,6 +22,7 @@ import torch
 WIDTH = 32
 """Channels, features and the like, where nothing says otherwise."""
 _OTHER_WIDTH = 48
+_COLOURS = 3
 _TOKENS = 64
 """Values of an input of indices lie below."""
 _LARGEST = 64_000_000
@@ -100,17 +101,19 @@ def _found(text: str) -> dict[str, Any]:
     scope: dict[str, Any] = {"__name__": "module"}
     exec(compile(text, "module.py", "exec"), scope)
     torch.set_num_threads(1)
-    last = "nothing was tried"
+    first = ""
     for arguments in _arguments(scope["Model"]):
         for inputs in _inputs(scope["Model"]):
-            for features in dict.fromkeys((WIDTH, _OTHER_WIDTH, *_whole(arguments.values()))):
+            for features in dict.fromkeys((WIDTH, _OTHER_WIDTH, *_whole(arguments.values()), _COLOURS)):
                 why = _runs(
                     scope["Model"], arguments, inputs, _SMALL | {"features": features} | _flat(inputs, "small")
                 )
                 if why is None:
                     return _written(text, scope["Model"], arguments, inputs, features)
-                last = why
-    return {"reason": f"no inputs were found that it runs on; the last attempt: {last}"}
+                first = first or why
+    return {
+        "reason": f"no inputs were found that it runs on; the first attempt: {first or 'it takes none, or too many'}"
+    }
 
 
 def _arguments(model: Any) -> Iterator[dict[str, Any]]:
@@ -123,6 +126,9 @@ def _arguments(model: Any) -> Iterator[dict[str, Any]]:
     ]
     said = {each.name: _said(each) for each in needed}
     yield said
+    for name, value in said.items():
+        if value == 1 and name.lower() in ("dim", "axis"):  # as often the width as the place of a dimension
+            yield said | {name: WIDTH}
     widths = [name for name, value in said.items() if value == WIDTH]
     for name in widths[1:][:2]:
         yield said | {name: _OTHER_WIDTH}
