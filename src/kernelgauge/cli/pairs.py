@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,13 +17,14 @@ from kernelgauge.cli.options import (
     ExecutorName,
     KernelPolicyFlag,
     ProtocolName,
+    chosen_protocol,
     parse_names,
     value_of,
 )
 from kernelgauge.cli.printed import print_object
 
 if TYPE_CHECKING:
-    from kernelgauge.pairs.workshop import Asked, Workshop
+    from kernelgauge.pairs.workshop import Workshop
 
 app = typer.Typer(help="PyTorch modules with kernels and verdicts, as data to train on.", no_args_is_help=True)
 
@@ -78,36 +80,34 @@ def make(
 
     Ctrl-C, or a kill, loses nothing that was judged: the same command goes on.
     """
-    from kernelgauge.cli.progress import counting
     from kernelgauge.errors import MachineError
     from kernelgauge.execution.machines import machines_named
     from kernelgauge.pairs.columns import pyarrow_and_parquet
-    from kernelgauge.pairs.make import Maker
-    from kernelgauge.pairs.workshop import Workshop
+    from kernelgauge.pairs.make import Maker, Tidy
+    from kernelgauge.pairs.workshop import Workshop, asked_for
+    from kernelgauge.session.run import usual_jobs
     from kernelgauge.session.session import Session
 
     pyarrow_and_parquet()  # what is missing is better said before hours of work
     with closing(machines_named(executor)) as machines:
         where = machines.device(value_of(device))
-        asked = _asked(
-            sources, seed, sizes, math, negatives, distance, validation, licence, protocol, kernel_policy, where
+        judged = chosen_protocol(protocol, None, None, None, where, kernel_policy)
+        asked = asked_for(
+            judged,
+            where,
+            sources=sources or ["recipe:fusion", "recipe:variants", "layers:torch"],
+            seed=seed,
+            sizes=parse_names(sizes) or (["medium", "odd"] if where == "cpu" else ["full", "odd"]),
+            maths=parse_names(math) or [],
+            negatives=negatives,
+            distance=distance,
+            validation=validation,
+            licence=licence,
         )
+        at_once = jobs or usual_jobs(Tidy("ieee", None), where)
         with Workshop(out, asked) as workshop, Session(machines=machines) as session:
-            from kernelgauge.pairs.make import Tidy
-            from kernelgauge.session.run import usual_jobs
-
-            at_once = jobs or usual_jobs(Tidy("ieee", None), where)
-            with counting("rows", rows) as seen:
-                done = 0
-
-                def tell(name: str, what: str) -> None:
-                    nonlocal done
-                    typer.echo(f"{name}: {what}", err=True)
-                    while done < len(workshop.rows):
-                        done += 1
-                        seen(name)
-
-                maker = Maker(session, workshop, where, rows, at_once, tell)
+            with _telling(workshop, rows) as tell:
+                maker = Maker(session, workshop, where, judged, rows, at_once, tell)
                 try:
                     maker.run()
                 finally:
@@ -119,6 +119,24 @@ def make(
                 )
             if len(workshop.rows) < rows:
                 typer.echo(f"kernelgauge: the sources gave only {len(workshop.rows)} of {rows} rows", err=True)
+
+
+@contextmanager
+def _telling(workshop: Workshop, rows: int) -> Iterator[Callable[[str, str], None]]:
+    """A line for each module and kernel that is finished, and a bar of the rows."""
+    from kernelgauge.cli.progress import counting
+
+    with counting("rows", rows) as seen:
+        done = 0
+
+        def tell(name: str, what: str) -> None:
+            nonlocal done
+            typer.echo(f"{name}: {what}", err=True)
+            while done < len(workshop.rows):
+                done += 1
+                seen(name)
+
+        yield tell
 
 
 @app.command()
@@ -162,56 +180,6 @@ def check(
         raise typer.Exit(1)
     if found.not_judged:
         raise typer.Exit(3)
-
-
-def _asked(
-    sources: list[str] | None,
-    seed: int,
-    sizes: str | None,
-    math: str,
-    negatives: float,
-    distance: float,
-    validation: float,
-    licence: str,
-    protocol: str,
-    kernel_policy: KernelPolicyFlag,
-    device: str,
-) -> Asked:
-    """What decides the rows. Raises UsageError for an unknown name."""
-    from typing import get_args
-
-    from kernelgauge import __version__
-    from kernelgauge.errors import UsageError
-    from kernelgauge.judging import arithmetic_of, check_secret, protocol_under
-    from kernelgauge.pairs.sources import check_sources
-    from kernelgauge.pairs.workshop import Asked
-    from kernelgauge.schema import Sizes
-
-    sources = sources or ["recipe:fusion", "recipe:variants", "layers:torch"]
-    check_sources(sources, licence)
-    judged = protocol_under(protocol, device, None, None, value_of(kernel_policy))
-    check_secret(judged)
-    wanted = parse_names(sizes) or (["medium", "odd"] if device == "cpu" else ["full", "odd"])
-    if unknown := set(wanted) - {name for name in get_args(Sizes) if name != "pretrained"}:
-        raise UsageError(f"there are no sizes {min(unknown)!r}: choose among full, medium, small, odd")
-    maths = parse_names(math) or []
-    for name in maths:
-        protocol_under(judged, device, arithmetic_of(name, None), None, None)
-    return Asked(
-        kernelgauge=__version__,
-        sources=tuple(sources),
-        seed=seed,
-        sizes=tuple(wanted),  # type: ignore[arg-type]
-        maths=tuple(maths),
-        negatives=negatives,
-        distance=distance,
-        validation=validation,
-        licence=licence,
-        protocol=judged.name,
-        protocol_digest=judged.digest,
-        kernel_policy=judged.kernel_policy,
-        device=device,
-    )
 
 
 def _written(workshop: Workshop) -> None:

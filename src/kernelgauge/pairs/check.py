@@ -8,12 +8,10 @@ from contextlib import closing
 from functools import partial
 from itertools import islice
 
-from kernelgauge.config import Protocol, load_protocol
 from kernelgauge.errors import KernelgaugeError, UsageError, permanent
 from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.local import Task
 from kernelgauge.execution.order import Order
-from kernelgauge.judging import protocol_under
 from kernelgauge.pairs.row import Row
 from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Record
 from kernelgauge.session.session import Session
@@ -60,7 +58,7 @@ def check(
         timed: whether to time those that were; without, only slow ones are taken on trust for their speed.
 
     Raises:
-        UsageError: a row's protocol is not the one of that name here, or its device is not here.
+        UsageError: a row was judged on another kind of device.
     """
     same, total, other, unjudged = 0, 0, 0, 0
     differs: list[Differs] = []
@@ -119,27 +117,16 @@ def _verdicts(
                     yield row, verdict if not isinstance(verdict, NoCandidate) else None
 
 
-def protocol_of(row: Row) -> Protocol:
-    """The rules that a row was judged under. Raises UsageError if they are others by now."""
-    found = protocol_under(load_protocol(row.protocol), row.device, row.math, None, row.kernel_policy)  # type: ignore[arg-type]
-    if found.digest != row.protocol_digest:
-        raise UsageError(
-            f"row {row.id} was judged under protocol {row.protocol} {row.protocol_digest}, which is {found.digest} "
-            "in this version: its verdict may be another one here"
-        )
-    return found
-
-
 def _candidate(row: Row) -> Candidate:
     return Candidate(problem=row.module, source=row.candidate, backend=row.backend, contestant=row.how)
 
 
 def _start(session: Session, row: Row, device: str) -> Job:
-    return session.job(row.problem(), _candidate(row), protocol_of(row), device)
+    return session.job(row.problem(), _candidate(row), row.rules, device)
 
 
 def _order(row: Row) -> Order:
-    return Order(row.problem(), protocol_of(row), _candidate(row))
+    return Order(row.problem(), row.rules, _candidate(row))
 
 
 def _overlap(row: Row, now: Evaluation) -> bool | None:

@@ -14,7 +14,7 @@ from kernelgauge.errors import StoreError, UsageError
 from kernelgauge.pairs.row import PAIRS_FORMAT, Row
 from kernelgauge.store.disk import write_whole
 
-_JSON = ("domains", "environment")
+_JSON = ("domains", "environment", "rules")
 _NUMBERS = (
     "speedup",
     "speedup_low",
@@ -79,7 +79,7 @@ def _plain(row: Row) -> dict[str, Any]:
     values = row.model_dump(mode="json") | {"created": row.created}
     # A ratio of errors may be infinite, which Parquet can hold and JSON writes as text.
     values |= {name: getattr(row, name) for name in _NUMBERS}
-    return values | {name: json.dumps(values[name], sort_keys=True) for name in _JSON}
+    return values | {name: json.dumps(values[name]) for name in _JSON}
 
 
 def _row(values: dict[str, Any], where: str) -> Row:

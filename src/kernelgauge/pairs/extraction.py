@@ -122,7 +122,7 @@ class _Taken:
     definitions: dict[str, tuple[Path, ast.stmt]] = field(default_factory=dict)
     """In an order in which each comes after what it needs."""
     imports: dict[str, str] = field(default_factory=dict)
-    """By name: the import that binds it."""
+    """By name: what it is imported from, as `torch.nn`, however the files spell that."""
     _under_way: set[tuple[Path, str]] = field(default_factory=set)
 
     def name(self, path: Path, name: str) -> None:
@@ -149,7 +149,7 @@ class _Taken:
 
     def _import(self, path: Path, name: str, module: str, level: int, item: str | None) -> None:
         if level == 0 and module.partition(".")[0] in ALLOWED:
-            self._bind(name, _spelled(module, item, name))
+            self._bind(name, f"{module}.{item}" if item else module)
             return
         target = self.folder.imported(path, module, level)
         if target is None:
@@ -158,13 +158,13 @@ class _Taken:
             raise NotAlone(f"it imports {module} of its own folder under another name, or as a whole")
         self.name(target, item)
 
-    def _bind(self, name: str, spelled: str) -> None:
-        if self.imports.setdefault(name, spelled) != spelled or name in self.definitions:
+    def _bind(self, name: str, meant: str) -> None:
+        if self.imports.setdefault(name, meant) != meant or name in self.definitions:
             raise NotAlone(f"{name} means two things in the files that it needs")
 
     def text(self, model: str) -> str:
         """All of it as one file, in which the class is called `Model`."""
-        imports = dict.fromkeys(("import torch", *self.imports.values()))
+        imports = dict.fromkeys(("import torch", *(_spelled(*each) for each in self.imports.items())))
         future = [line for line in imports if line.startswith("from __future__")]
         first = [*future, *(line for line in imports if line not in future)]
         blocks = ["\n".join(first)]
@@ -252,7 +252,8 @@ def _needed(node: ast.stmt) -> set[str]:
     return read - bound - own
 
 
-def _spelled(module: str, item: str | None, name: str) -> str:
-    if item is None:
-        return f"import {module}" if module == name else f"import {module} as {name}"
+def _spelled(name: str, meant: str) -> str:
+    module, _, item = meant.rpartition(".")
+    if not module:
+        return f"import {meant}" if meant == name else f"import {meant} as {name}"
     return f"from {module} import {item}" if item == name else f"from {module} import {item} as {name}"

@@ -10,13 +10,12 @@ from functools import partial
 from itertools import islice
 from math import ceil
 
-from kernelgauge.config import load_protocol
+from kernelgauge.config import Protocol
 from kernelgauge.errors import KernelgaugeError, MachineError, permanent
 from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.local import Done, Task
 from kernelgauge.execution.order import Order
 from kernelgauge.generation.inductor import Inductor
-from kernelgauge.judging import protocol_under
 from kernelgauge.pairs.examination import SAME, Examined, examined
 from kernelgauge.pairs.module import Module, NoModule
 from kernelgauge.pairs.negatives import Proposal, proposals
@@ -78,6 +77,7 @@ class Maker:
     """One command under way.
 
     Args:
+        protocol: the rules, which are those of what was asked; each arithmetic has its own under them.
         rows: how many the set shall have; at the end of a round there may be a few more.
         jobs: modules and kernels that are made at once.
         tell: told what is finished: what it is about, and what became of it.
@@ -88,17 +88,14 @@ class Maker:
         session: Session,
         workshop: Workshop,
         device: str,
+        protocol: Protocol,
         rows: int,
         jobs: int,
         tell: Callable[[str, str], None] = lambda *_: None,
     ) -> None:
         self._session, self._workshop, self._asked = session, workshop, workshop.asked
         self._device, self._rows, self._jobs, self._tell = device, rows, jobs, tell
-        protocol = load_protocol(self._asked.protocol)
-        self._protocols = {
-            math: protocol_under(protocol, device, math, None, self._asked.kernel_policy)  # type: ignore[arg-type]
-            for math in self._asked.maths
-        }
+        self._protocols = {math: protocol.under(math) for math in self._asked.maths}  # type: ignore[arg-type]
         self.failed: list[KernelgaugeError] = []
         """Of our machine: the same command tries those again."""
 
@@ -266,6 +263,7 @@ class Maker:
             form,
             each.candidate,
             each.record or verdict,
+            self._protocols[each.math],
             each.how,
             each.what,
             each.parent,

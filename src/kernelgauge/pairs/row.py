@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from kernelgauge.config import Protocol
 from kernelgauge.pairs.module import Module, SourceKind
 from kernelgauge.problems.splits import split_of
 from kernelgauge.schema import (
@@ -85,6 +86,8 @@ class Row(Record):
     """Largest error of a checked call as a multiple of what was allowed: below 1 in every pass."""
     protocol: str
     protocol_digest: str
+    rules: Protocol
+    """All rules of the judgement, in the file as JSON: with them it can be repeated by a later version."""
     kernel_policy: KernelPolicyName
     device: str
     hardware: str
@@ -113,6 +116,8 @@ class Row(Record):
             raise ValueError("a negative row is refused, or slower than eager")
         if (self.speedup is None) != (self.standing is None):
             raise ValueError("a standing needs a speedup")
+        if (self.rules.name, self.rules.digest) != (self.protocol, self.protocol_digest):
+            raise ValueError("the rules are not those of the protocol that is named")
         return self
 
     def problem(self) -> Problem:
@@ -138,6 +143,7 @@ def row_of(
     structure: str,
     candidate: Candidate,
     record: Evaluation,
+    rules: Protocol,
     how: How,
     what: str = "",
     parent: str = "",
@@ -177,6 +183,7 @@ def row_of(
         error=max((trial.error / trial.allowed for trial in record.trials), default=None),
         protocol=record.protocol,
         protocol_digest=record.protocol_digest,
+        rules=rules,
         kernel_policy=record.kernel_policy,
         device=record.device,
         hardware=(record.environment.gpu if record.device != "cpu" else None) or record.environment.cpu,

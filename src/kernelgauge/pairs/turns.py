@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kernelgauge.generation.prompts.prompt import Asked, Prompts
-from kernelgauge.pairs.check import protocol_of
 from kernelgauge.pairs.row import Row
 from kernelgauge.schema import Domain, Record, Sizes, Split
 from kernelgauge.training.dataset import Message
@@ -40,9 +39,6 @@ def turns(rows: Iterable[Row], path: str, option: str = "zero_shot") -> Iterator
     Args:
         path: of the file, as it was given.
         option: worked examples in the prompt.
-
-    Raises:
-        UsageError: a row's protocol is another one in this version.
     """
     asked = _Prompts(option)
     languages: dict[tuple[str, str, str], str] = {}
@@ -97,7 +93,7 @@ class _Prompts:
     def messages(self, row: Row, language: str) -> tuple[Message, ...]:
         key = (language, row.device, row.math, row.protocol, row.protocol_digest, row.kernel_policy)
         if key not in self._made:
-            asked = Asked(backend=language, option=self._option, protocol=protocol_of(row), device=row.device)
+            asked = Asked(backend=language, option=self._option, protocol=row.rules, device=row.device)
             self._made[key] = Prompts(asked)
         return (Message(role="user", content=self._made[key].problem(row.problem())),)
 

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar, get_args
 
 from pydantic import Field
 
-from kernelgauge.errors import StoreError
+from kernelgauge import __version__
+from kernelgauge.config import Protocol
+from kernelgauge.errors import StoreError, UsageError
+from kernelgauge.judging import arithmetic_of, check_secret
 from kernelgauge.pairs.examination import Examined
 from kernelgauge.pairs.row import Row
+from kernelgauge.pairs.sources import check_sources
 from kernelgauge.schema import FORMAT, KernelPolicyName, Record, Sizes
 from kernelgauge.store import codec
 from kernelgauge.store.disk import guarded, make_folder, read_text, write_whole
 from kernelgauge.store.journal import Journal
 from kernelgauge.store.lock import FolderLock
 
+R = TypeVar("R", bound=Record)
+
 _HEADER = "pairs.json"
+_SIZES = frozenset(get_args(Sizes)) - {"pretrained"}
 
 
 class Asked(Record):
@@ -42,6 +49,47 @@ class Asked(Record):
     protocol_digest: str
     kernel_policy: KernelPolicyName
     device: str
+
+
+def asked_for(
+    protocol: Protocol,
+    device: str,
+    *,
+    sources: Sequence[str],
+    seed: int,
+    sizes: Sequence[str],
+    maths: Sequence[str],
+    negatives: float,
+    distance: float,
+    validation: float,
+    licence: str,
+) -> Asked:
+    """What is asked, once it is known that it can be; see `Asked`.
+
+    Raises:
+        UsageError: unknown sources, sizes or arithmetics, a folder without a licence, or inputs that are no secret.
+    """
+    check_secret(protocol)
+    check_sources(sources, licence)
+    if unknown := set(sizes) - _SIZES:
+        raise UsageError(f"there are no sizes {min(unknown)!r}: choose among {', '.join(sorted(_SIZES))}")
+    for name in maths:
+        protocol.under(arithmetic_of(name, None))
+    return Asked(
+        kernelgauge=__version__,
+        sources=tuple(sources),
+        seed=seed,
+        sizes=tuple(sizes),  # type: ignore[arg-type]
+        maths=tuple(maths),
+        negatives=negatives,
+        distance=distance,
+        validation=validation,
+        licence=licence,
+        protocol=protocol.name,
+        protocol_digest=protocol.digest,
+        kernel_policy=protocol.kernel_policy,
+        device=device,
+    )
 
 
 class Judged(Record):
@@ -126,5 +174,5 @@ def _check(path: Path, asked: Asked) -> None:
         write_whole(file, asked.model_dump_json(indent=2).encode() + b"\n")
 
 
-def _read(journal: Journal, kind: type) -> list:
+def _read(journal: Journal, kind: type[R]) -> list[R]:
     return [codec.decode(text, kind, f"{journal.path}, line {number}") for number, text in journal.lines()]

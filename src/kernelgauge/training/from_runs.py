@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from kernelgauge.config import load_protocol
 from kernelgauge.errors import KernelgaugeError, ProblemError, StoreError, UsageError
 from kernelgauge.generation.prompts.conversation import conversation
 from kernelgauge.generation.prompts.prompt import Asked, Prompts, Templates, backend_for
-from kernelgauge.judging import protocol_under
 from kernelgauge.problems.loader import load_problem, sizes_within
 from kernelgauge.report.figures.answers import gather
 from kernelgauge.report.table import Records
@@ -31,9 +31,6 @@ def turns(
     Args:
         templates: the folder that the prompts' templates came from, where the run had one of its own.
         tell: told in a sentence what could not be built again.
-
-    Raises:
-        UsageError: the protocol of the run is not here.
     """
     prompts, others = _prompts(run.header, templates, tell), Templates(templates)
     standing = {(e.problem, e.sample): e for answers in gather(run.evaluations()) for e in answers.evaluations}
@@ -123,11 +120,16 @@ def _language(header: RunHeader) -> str:
 def _prompts(header: RunHeader, templates: Path | None, tell: Callable[[str], None]) -> Prompts:
     """The prompts of a run; says so where they are not those that it was asked with."""
     asked = header.generation
+    try:
+        protocol = load_protocol(header.protocol)
+    except UsageError:  # a file of the user's own, which the run names and does not keep
+        tell(f"protocol {header.protocol} is not here: the messages below tell the rules of strict")
+        protocol = load_protocol("strict")
     found = Prompts(
         Asked(
             backend=_language(header),
             option=asked.option if asked else "zero_shot",
-            protocol=protocol_under(header.protocol, header.device, header.math, None, header.kernel_policy),  # type: ignore[arg-type]
+            protocol=protocol.under(header.math, None, header.kernel_policy),  # type: ignore[arg-type]
             device=header.device,
             include_hardware=bool(asked and asked.hardware),
             gpu_name=asked.hardware if asked and header.device != "cpu" else None,

@@ -177,7 +177,7 @@ def unsound(session: Session, drawn: Drawn) -> str | None:
         for size in reduced:
             found = session.try_out(_at(drawn, size))
             idle = () if drawn.twin_of else _left_alone(found)  # a twin has what its original has
-            for complaint in (*misbehaviour(found, may_draw="random" in drawn.tags), *idle):
+            for complaint in (*idle, *misbehaviour(found, may_draw="random" in drawn.tags)):
                 return f"{drawn.name}, {size}: {complaint}"
         for name in ("strict", "v0.1"):
             screened = session.screen(_at(drawn, reduced[0]), _public(name), list(described["bytes"]["parameters"]))
