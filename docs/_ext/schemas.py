@@ -16,6 +16,9 @@ from pydantic import BaseModel, TypeAdapter, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from kernelgauge.generation.foreign import Unusable
+from kernelgauge.pairs import check as pair_check
+from kernelgauge.pairs import row as pair_row
+from kernelgauge.pairs import turns as pair_turns
 from kernelgauge.problems import catalogue, suites
 from kernelgauge.problems.importing.importer import Imported
 from kernelgauge.report.figures.baselines import Board
@@ -38,7 +41,7 @@ from kernelgauge.schema import (
 )
 from kernelgauge.schema.summary import Summary
 from kernelgauge.selftest import certify, self_test
-from kernelgauge.training import dataset
+from kernelgauge.training import dataset, examples
 from kernelgauge.verification import verify
 
 FOLDER = ROOT / "src" / "kernelgauge" / "schema" / "json" / f"v{FORMAT}"
@@ -84,6 +87,11 @@ STORED = {
     "attempt": Described(AttemptRecord, "a line of `attempts.jsonl`"),
     "baseline": Described(Baseline, "a line of `baselines.jsonl`"),
     "peaks": Described(Peaks, "a file of `peaks/` in the cache; `doctor --measure --json`"),
+    "pair": Described(pair_row.Row, "a row of the Parquet file of `pairs make`, which counts its format by itself"),
+    "sft": Described(examples.Supervised, "a line of `export --format sft`"),
+    "dpo": Described(examples.Preference, "a line of `export --format dpo`"),
+    "trajectory": Described(examples.Trajectory, "a line of `export --format trajectories`"),
+    "rl": Described(pair_turns.Task, "a line of `export --format rl`"),
     "row": Described(dataset.Row, "a line of what `problems dataset` writes"),
     "suite": Described(suites.About, "`suite.json` of an imported suite, which counts its format by itself"),
 }
@@ -137,6 +145,7 @@ PRINTED = {
         "`problems list --json`",
     ),
     "findings": Described(list[verify.ProblemResult], "`problems verify --json`"),
+    "pairs_check": Described(_with(pair_check.Checked, format=(int, ...)), "`pairs check --json`"),
     "imported": Described(_with(Imported, format=(int, ...)), "`problems import --json`"),
     "generated": Described(
         _printed(

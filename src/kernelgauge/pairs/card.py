@@ -26,6 +26,7 @@ def write(workshop: Workshop, rows: Sequence[Row], path: Path) -> None:
         keep_trailing_newline=True,
     ).get_template("card.md.j2")
     positive = [row for row in rows if row.kind == "positive"]
+    told = [row.speedup for row in positive if row.speedup is not None and row.standing != "unclear"]
     refused = [each.refused for each in workshop.modules.values() if each.refused]
     dropped = [each.dropped for each in workshop.judged.values() if each.row is None]
     write_whole(
@@ -39,7 +40,8 @@ def write(workshop: Workshop, rows: Sequence[Row], path: Path) -> None:
             examined=len(workshop.modules),
             positive=len(positive),
             negative=len(rows) - len(positive),
-            median_speedup=median([row.speedup for row in positive if row.speedup is not None] or [0.0]),
+            told=len(told),
+            median_speedup=median(told) if told else None,
             nearest=min((row.distance for row in rows), default=0.0),
             tables={
                 "source": _counts(row.source for row in rows),

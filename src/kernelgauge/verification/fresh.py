@@ -60,8 +60,8 @@ def recipe(session: Session, words: str, seed: int) -> Draw:
             raise UsageError(f"the recipe {words!r} names no problem")
         return _twins(session, names[0], seed) if len(names) == 1 else _twins_of_each(session, names, seed)
     raise UsageError(
-        f"there is no recipe {words!r}: say fusion, variants, 'twin 2/76' for a twin of a problem, or 'twin level 1' "
-        "for twins of all of a level"
+        f"there is no recipe {words!r}: say fusion, variants, or 'twin 2/76' for a twin of a problem ('twin level 1' "
+        "for twins of all of a level)"
     )
 
 
