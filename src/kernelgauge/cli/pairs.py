@@ -156,19 +156,24 @@ def check(
     from kernelgauge.execution.machines import machines_named
     from kernelgauge.pairs.check import check as checked
     from kernelgauge.pairs.columns import read
+    from kernelgauge.pairs.make import Tidy
+    from kernelgauge.session.run import usual_jobs
     from kernelgauge.session.session import Session
 
     rows = list(islice(read(file), limit))
     with closing(machines_named(executor)) as machines:
-        where = machines.device(value_of(device))
+        where = machines.device(value_of(device) or (rows[0].device.partition(":")[0] if rows else None))
+        at_once = jobs or usual_jobs(Tidy("ieee", None), where)
         with Session(machines=machines) as session, counting("judging again", len(rows)) as seen:
-            found = checked(session, rows, where, jobs or 1, timed, seen)
+            found = checked(session, rows, where, at_once, timed, seen)
     if as_json:
         print_object(found)
     else:
         for each in found.differs:
             typer.echo(f"{each.module} ({each.id}): {each.then} in the file, now {each.now}")
         speeds = ", ".join(f"{count} {name}" for name, count in found.speeds.items()) or "none measured"
+        if found.wrong_otherwise:
+            typer.echo(f"{found.wrong_otherwise} wrong answers have an error of another size now")
         typer.echo(
             f"{file}: {found.same} of {found.rows} rows have the same verdict; intervals of the speedup: {speeds}"
         )

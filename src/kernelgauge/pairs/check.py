@@ -13,9 +13,10 @@ from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.local import Task
 from kernelgauge.execution.order import Order
 from kernelgauge.pairs.row import Row
-from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Record
+from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Outcome, Record
 from kernelgauge.session.session import Session
 
+_WRONG = {Outcome.WRONG_VALUE, Outcome.WRONG_PRECISION}
 _ROUND = 32
 """Rows that an executor is given at once."""
 
@@ -34,7 +35,10 @@ class Checked(Record):
 
     rows: int
     same: int
-    """Rows with the same outcome, and the same rule where one was broken."""
+    """Rows with the same verdict: right, or refused for the same outcome and rule. `wrong_value` and
+    `wrong_precision` are one verdict: how far off a wrong answer is hangs on the draw of inputs and weights."""
+    wrong_otherwise: int
+    """Of these, wrong answers whose error was of the other size now."""
     differs: tuple[Differs, ...]
     not_judged: int
     """The machine failed."""
@@ -60,7 +64,7 @@ def check(
     Raises:
         UsageError: a row was judged on another kind of device.
     """
-    same, total, other, unjudged = 0, 0, 0, 0
+    same, total, other, unjudged, otherwise = 0, 0, 0, 0, 0
     differs: list[Differs] = []
     speeds: Counter[str] = Counter()
     waiting = iter(rows)
@@ -77,6 +81,9 @@ def check(
                 continue
             if (verdict.outcome, verdict.rule) == (row.outcome, row.rule):
                 same += 1
+            elif {verdict.outcome, row.outcome} == _WRONG:
+                same += 1
+                otherwise += 1
             else:
                 now = f"{verdict.outcome}: {verdict.reason}" if verdict.reason else verdict.outcome.value
                 differs.append(Differs(id=row.id, module=row.module, then=row.outcome.value, now=now))
@@ -85,6 +92,7 @@ def check(
     return Checked(
         rows=total,
         same=same,
+        wrong_otherwise=otherwise,
         differs=tuple(differs),
         not_judged=unjudged,
         other_hardware=other,
@@ -95,16 +103,16 @@ def check(
 def _verdicts(
     session: Session, rows: Sequence[Row], device: str, jobs: int, timed: bool
 ) -> Iterable[tuple[Row, Evaluation | None]]:
-    groups = {False: [row for row in rows if not (timed and row.speedup is not None)], True: []}
-    groups[True] = [row for row in rows if row not in groups[False]]
-    for with_time, group in groups.items():
+    with_time = [row for row in rows if timed and row.speedup is not None]
+    without = [row for row in rows if row not in with_time]
+    for group in (without, with_time):
         tasks = [
             Task(row.module, place, partial(_start, session, row), order=partial(_order, row))
             for place, row in enumerate(group)
         ]
         if not tasks:
             continue
-        with closing(session.executor(device, jobs, with_time)) as executor:
+        with closing(session.executor(device, jobs, group is with_time)) as executor:
             for done in executor.run(tasks):
                 row = group[done.task.sample]
                 try:

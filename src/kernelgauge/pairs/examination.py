@@ -24,7 +24,8 @@ class Examined(Record):
     format: int = FORMAT
     name: str
     module: Module | None = None
-    """None where there was nothing to look at: it could not be made to stand alone, or to run."""
+    """None where there was nothing to look at: it could not be made to stand alone, or to run. In a record of what
+    was refused it is left out."""
     structure: str = ""
     """Of its normalised syntax tree; empty where it does not parse."""
     refused: str

@@ -26,6 +26,8 @@ from kernelgauge.pairs.workshop import Judged, Workshop
 from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Outcome, Problem, Sizes, why_weak
 from kernelgauge.session.session import Session
 
+_MOST_REFUSED = 200
+"""Leads in a row of which nothing comes: the sources have no more to give."""
 _AHEAD_PER_JOB = 4
 """Modules of a round: what an executor is given at once, so that no device waits."""
 
@@ -100,7 +102,7 @@ class Maker:
         """Of our machine: the same command tries those again."""
 
     def run(self) -> None:
-        """Go on until there are so many rows, the sources are exhausted, or the machine fails a whole round.
+        """Go on until there are so many rows, the sources give no more, or the machine fails a whole round.
 
         Raises:
             UsageError: a source that is not there.
@@ -108,12 +110,14 @@ class Maker:
         """
         asked = self._asked
         stream = leads(asked.sources, asked.seed, asked.licence)
+        refused = 0
         while len(self._workshop.rows) < self._rows:
             batch = list(islice(stream, self._size_of_round()))
-            if not batch:
+            if not batch or refused >= _MOST_REFUSED:
                 return
             before = len(self.failed), len(self._workshop.judged)
             modules = self._examine(batch)
+            refused = 0 if modules else refused + len(batch)
             self._judge(self._positives(modules), timed=True)
             self._add_negatives()
             if len(self.failed) > before[0] and len(self._workshop.judged) == before[1]:
@@ -134,6 +138,8 @@ class Maker:
             for found in pool.map(self._examined, [lead for lead in batch if lead.name not in known]):
                 if not found.refused and found.structure in self._workshop.structures():  # of the same round
                     found = found.model_copy(update={"refused": SAME})
+                if found.refused:
+                    found = found.model_copy(update={"module": None})
                 self._workshop.keep_module(found)
                 self._tell(found.name, f"refused: {found.refused}" if found.refused else "sound")
         looked_at = [known[lead.name] for lead in batch]

@@ -6,6 +6,7 @@ Request on stdin: `text`, which defines `Model`. Answer on stdout: `source` (a p
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import os
@@ -255,8 +256,6 @@ def _says_nothing(parameter: torch.Tensor) -> bool:
 
 
 def _end_of_constructor(text: str) -> int | None:
-    import ast
-
     for node in ast.parse(text).body:
         if isinstance(node, ast.ClassDef) and node.name == "Model":
             for each in node.body:

@@ -161,7 +161,9 @@ def _check(path: Path, asked: Asked) -> None:
     """Write what is asked into a new folder; in one that is there, it must be the same."""
     file = path / _HEADER
     with guarded(path):
-        others = sorted(entry.name for entry in path.iterdir() if entry.name != "lock")
+        names = sorted(entry.name for entry in path.iterdir())
+    # Leftovers of a command that was killed when it began are no reason to refuse the folder.
+    others = [name for name in names if name != "lock" and not name.endswith(".part")]
     if _HEADER in others:
         before = codec.decode(read_text(file), Asked, str(file))
         for name in Asked.model_fields:
