@@ -10,12 +10,14 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from commands import command_here
+from factories import make_evaluation
 from pair_rows import KERNEL, make_row
 from pydantic import ValidationError
 
 from kernelgauge.errors import StoreError, UsageError
 from kernelgauge.pairs import columns
-from kernelgauge.pairs.row import Row
+from kernelgauge.pairs.row import Row, near_the_limit
+from kernelgauge.schema import Trial
 
 ROWS = [
     make_row("a", speedup=2.0),
@@ -98,3 +100,21 @@ def test_wrong_use_of_export(tmp_path: Path) -> None:
     assert done.returncode == 2 and "writes no table" in done.stderr
     done = command_here("export", "--format", "sft")
     assert done.returncode == 2 and "name a run folder" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("outcome", "error", "near"),
+    [
+        ("passed", 0.3e-6, False),
+        ("passed", 0.8e-6, True),
+        ("wrong_value", 1.4e-6, True),
+        ("wrong_precision", 1.4e-6, True),
+        ("wrong_value", 3e-6, False),
+        ("wrong_value", math.inf, False),
+        ("rejected", 0.8e-6, False),
+    ],
+)
+def test_what_another_draw_could_turn_round_is_near_the_limit(outcome: str, error: float, near: bool) -> None:
+    agreed = error <= 1e-6
+    trial = Trial(variant="own", error=error, allowed=1e-6, reference_error=1e-7, agreed=agreed)
+    assert near_the_limit(make_evaluation(outcome=outcome, speedup=None, trials=(trial,))) is near

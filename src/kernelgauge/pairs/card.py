@@ -75,6 +75,7 @@ _KINDS = {
     "would accept": "answers without the work would pass: constant, zero or below tolerance",
     "does not count": "answers without the work would pass at these sizes",
     "right all the same": "a fault that changes nothing",
+    "too near the limit": "too near the limit to have the same verdict each time",
     "judged twice": "a verdict that did not repeat itself",
     "not slower": "no slower than eager",
     "not finite": "outputs that are not finite",

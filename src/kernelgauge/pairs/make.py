@@ -20,7 +20,7 @@ from kernelgauge.pairs.examination import SAME, Examined, examined
 from kernelgauge.pairs.module import Module, NoModule
 from kernelgauge.pairs.negatives import Proposal, proposals
 from kernelgauge.pairs.readable import readable
-from kernelgauge.pairs.row import How, Row, row_id, row_of
+from kernelgauge.pairs.row import How, Row, near_the_limit, row_id, row_of
 from kernelgauge.pairs.sources import Lead, leads
 from kernelgauge.pairs.workshop import Judged, Workshop
 from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Outcome, Problem, Sizes, why_weak
@@ -255,6 +255,8 @@ class Maker:
             return self._drop(
                 each, f"the module does not count at {each.sizes} sizes: {why_weak(verdict.trivial_answers)}"
             )
+        if near_the_limit(verdict) or (each.record is not None and near_the_limit(each.record)):
+            return self._drop(each, f"{verdict.outcome}, and too near the limit to be so each time")
         if each.record is not None and (each.record.outcome, each.record.rule) != (verdict.outcome, verdict.rule):
             return self._drop(each, f"judged twice: {each.record.outcome}, then {verdict.outcome}")
         if each.how in ("mutation", "cheat") and verdict.passed:

@@ -132,6 +132,24 @@ class Row(Record):
         )
 
 
+_MARGIN = 2.0
+
+
+def near_the_limit(record: Evaluation) -> bool:
+    """Whether another draw of inputs and weights could give a candidate another verdict.
+
+    Right answers that use more than half of what is allowed, and wrong ones that exceed it by less than twice: the
+    error of one kernel differs between draws by less than that.
+    """
+    largest = max((trial.error / trial.allowed for trial in record.trials), default=None)
+    if largest is None or record.outcome not in (Outcome.PASSED, *_WRONG):
+        return False
+    return largest > 1 / _MARGIN if record.passed else largest < _MARGIN
+
+
+_WRONG = (Outcome.WRONG_VALUE, Outcome.WRONG_PRECISION)
+
+
 def row_id(module: Module, sizes: Sizes, math: str, how: str) -> str:
     """What a row is known by before there is one."""
     return digest("\n".join((module.name, digest(module.source), sizes, math, how)))
