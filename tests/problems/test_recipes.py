@@ -101,7 +101,8 @@ def test_the_same_twin_is_kept_once(session: Session, monkeypatch: pytest.Monkey
 def test_twins_of_several_problems_say_whose_they_are(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fresh, "unsound", lambda session, drawn: None)
     kept = list(generate(session, recipe(session, "twin 1/1,1/19", seed=7), 4))
-    assert [each.twin_of for each in kept] == ["1/1", "1/19", "1/1", "1/19"]
+    assert [each.twin_of for each in kept[:2]] == ["1/1", "1/19"]  # in turn, as long as no draw comes again
+    assert {each.twin_of for each in kept[2:]} <= {"1/1", "1/19"}
     with pytest.raises(ProblemError, match="no problem is called '9/9'"):
         recipe(session, "twin 1/1,9/9", seed=7)
     drawing = recipe(session, "twin level 1", seed=7)
