@@ -31,6 +31,7 @@ ROOMS = (
     *(
         "selftest",
         "serve",
+        "pairs",
         "verification",
         "models.judging",
         "leaderboard",

@@ -11,12 +11,12 @@ from pathlib import Path
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.generation.inductor import Inductor
+from kernelgauge.pairs.mutations import NATIVE_OPERATORS, changes
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Candidate, NoCandidate, Problem, Sizes
 from kernelgauge.session.session import Session
 
 from .mutants import Changed
-from .native import NATIVE_OPERATORS, changes
 from .processes import Text
 
 CUDA_CANDIDATES = Path(__file__).parent.parent / "cuda_candidates"

@@ -11,11 +11,11 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from kernelgauge.pairs.mutations import NATIVE_OPERATORS
 from kernelgauge.schema import Environment
 
 from .judging import PROTOCOLS
 from .ledger import Ledger
-from .native import NATIVE_OPERATORS
 from .operators import OPERATORS
 from .witness import SAME
 

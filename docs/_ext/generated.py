@@ -265,6 +265,10 @@ def reward_fields() -> str:
     return "\n".join(_fields("kernelgauge.training.reward", names))
 
 
+def pairs() -> str:
+    return "\n".join(_fields("kernelgauge.pairs.row", ("Row",)))
+
+
 def metrics() -> str:
     return "\n".join(_fields("kernelgauge.serve.metrics", ("Metrics",)))
 
@@ -318,6 +322,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "rewards": shipped_rewards,
     "reward-fields": reward_fields,
     "metrics": metrics,
+    "pairs": pairs,
 }
 
 

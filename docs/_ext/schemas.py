@@ -18,6 +18,9 @@ from pydantic.json_schema import GenerateJsonSchema
 from kernelgauge.forecast.replay import Saved
 from kernelgauge.forecast.score import Score
 from kernelgauge.generation.foreign import Unusable
+from kernelgauge.pairs import check as pair_check
+from kernelgauge.pairs import row as pair_row
+from kernelgauge.pairs import turns as pair_turns
 from kernelgauge.problems import catalogue, suites
 from kernelgauge.problems.importing.importer import Imported
 from kernelgauge.report.figures.baselines import Board
@@ -42,7 +45,7 @@ from kernelgauge.schema import (
 from kernelgauge.schema import forecast as forecasts
 from kernelgauge.schema.summary import Summary
 from kernelgauge.selftest import certify, self_test
-from kernelgauge.training import dataset
+from kernelgauge.training import dataset, examples
 from kernelgauge.verification import verify
 
 FOLDER = ROOT / "src" / "kernelgauge" / "schema" / "json" / f"v{FORMAT}"
@@ -88,6 +91,11 @@ STORED = {
     "attempt": Described(AttemptRecord, "a line of `attempts.jsonl`"),
     "baseline": Described(Baseline, "a line of `baselines.jsonl`"),
     "peaks": Described(Peaks, "a file of `peaks/` in the cache; `doctor --measure --json`"),
+    "pair": Described(pair_row.Row, "a row of the Parquet file of `pairs make`, which counts its format by itself"),
+    "sft": Described(examples.Supervised, "a line of `export --format sft`"),
+    "dpo": Described(examples.Preference, "a line of `export --format dpo`"),
+    "trajectory": Described(examples.Trajectory, "a line of `export --format trajectories`"),
+    "rl": Described(pair_turns.Task, "a line of `export --format rl`"),
     "row": Described(dataset.Row, "a line of what `problems dataset` writes"),
     "comparison": Described(forecasts.Comparison, "a line of what `forecast build` writes"),
     "forecast": Described(forecasts.Forecast, "a line of what `forecast predict` writes"),
@@ -159,6 +167,7 @@ PRINTED = {
         "`problems list --json`",
     ),
     "findings": Described(list[verify.ProblemResult], "`problems verify --json`"),
+    "pairs_check": Described(_with(pair_check.Checked, format=(int, ...)), "`pairs check --json`"),
     "imported": Described(_with(Imported, format=(int, ...)), "`problems import --json`"),
     "generated": Described(
         _printed(

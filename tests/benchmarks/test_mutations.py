@@ -16,11 +16,11 @@ from benchmarks.mutations.algorithms import ALGORITHMS
 from benchmarks.mutations.compiled import CUDA_CANDIDATES
 from benchmarks.mutations.ledger import Ledger
 from benchmarks.mutations.mutants import GENERAL, SELDOM, edits, honest, mutants
-from benchmarks.mutations.native import NATIVE_OPERATORS, changes
 from benchmarks.mutations.operators import OPERATORS
 from benchmarks.mutations.processes import Text, examine
 from benchmarks.mutations.trees import CandidateTree
 from benchmarks.mutations.witness import SAME
+from kernelgauge.pairs.mutations import NATIVE_OPERATORS, changes
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Outcome
 from kernelgauge.session.session import Session

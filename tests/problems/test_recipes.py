@@ -98,6 +98,17 @@ def test_the_same_twin_is_kept_once(session: Session, monkeypatch: pytest.Monkey
         list(generate(session, recipe(session, "twin 1/1", seed=7), 30))
 
 
+def test_twins_of_several_problems_say_whose_they_are(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fresh, "unsound", lambda session, drawn: None)
+    kept = list(generate(session, recipe(session, "twin 1/1,1/19", seed=7), 4))
+    assert [each.twin_of for each in kept[:2]] == ["1/1", "1/19"]  # in turn, as long as no draw comes again
+    assert {each.twin_of for each in kept[2:]} <= {"1/1", "1/19"}
+    with pytest.raises(ProblemError, match="no problem is called '9/9'"):
+        recipe(session, "twin 1/1,9/9", seed=7)
+    drawing = recipe(session, "twin level 1", seed=7)
+    assert drawing(0).twin_of == "1/1"
+
+
 def test_a_twin_has_other_sizes_and_other_words_and_computes_the_same(session: Session) -> None:
     (drawn,) = generate(session, recipe(session, "twin 2/76", seed=1), 1)
     original = load_problem("2/76")
@@ -170,6 +181,7 @@ def test_a_suite_of_twins_says_that_it_is_not_to_train_on(tmp_path: Path, monkey
     assert catalogue.suite_named("twins").about.purpose == "evaluation"
     for each in catalogue.suite_named("twins").entries.values():
         assert (each.split, each.nearest.problem, each.nearest.distance) == (None, "1/1", 0.0)
+        assert each.twin_of == "1/1"
     (row,) = (each for each in json.loads(CliRunner().invoke(app, ["suites", "--json"]).stdout) if each["purpose"])
     assert (row["name"], row["purpose"]) == ("twins", "evaluation")
     held = CliRunner().invoke(app, [*asked, "--suite", "none", "--distance", "0.1"])

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def generate(
-    recipe: Annotated[str, typer.Option("--recipe", help="fusion, variants, or 'twin 2/76'.")],
+    recipe: Annotated[
+        str,
+        typer.Option("--recipe", help="fusion, variants, 'twin 2/76', 'twin 1/19,2/76', 'twin level 1', 'twin all'."),
+    ],
     suite: Annotated[str, typer.Option("--suite", help="The name of the suite they become.")],
     count: Annotated[int, typer.Option("--count", min=1, max=10_000)] = 20,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same problems.")] = 0,

@@ -21,6 +21,7 @@ from kernelgauge.cli import (
     forecast,
     judge,
     leaderboard,
+    pairs,
     problems,
     profiling,
     prompt,
@@ -83,6 +84,7 @@ app.add_typer(account.app, name="account")
 app.add_typer(baseline.app, name="baseline")
 app.add_typer(forecast.app, name="forecast")
 app.add_typer(problems.app, name="problems")
+app.add_typer(pairs.app, name="pairs")
 
 
 def main() -> None:

@@ -69,6 +69,10 @@ def report(
         bool,
         typer.Option("--study", help="Instead: failures by kind of problem, errors over turns, what winners share."),
     ] = False,
+    twins: Annotated[
+        Path | None,
+        typer.Option("--twins", help="A run of the same contestant on twins of these problems: is the suite known?"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print fast_p per level with intervals, ties, geometric mean, outcomes; write the HTML report."""
@@ -80,6 +84,8 @@ def report(
     from kernelgauge.schema import MODES
 
     if study:
+        if twins:
+            raise UsageError("--study compares no twins: ask for the report of one run with --twins")
         _study(runs, html, as_json)
         return
     if len(runs) > 1:
@@ -88,14 +94,15 @@ def report(
     if baseline not in (STRONGEST, *MODES):
         raise UsageError(f"unknown baseline {baseline!r}; there are {', '.join((STRONGEST, *MODES))}")
     run = load(folder)
-    scores = score_run(run, baseline)
+    twin_run = load(twins) if twins else None
+    scores = score_run(run, baseline, twin_run)
     if baseline != STRONGEST and scores.against is None:
         raise UsageError(
             f"no record of {folder} holds a speedup over {baseline}: measure it with `kernelgauge baseline`, then "
             "judge the candidates again with `kernelgauge reeval`"
         )
     if html is not None:
-        write_html(run, html, _references(run))
+        write_html(run, html, _references(run), twin_run)
     if as_json:
         print_object(scores)
         return

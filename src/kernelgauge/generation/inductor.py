@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from kernelgauge.config import MathMode
 from kernelgauge.errors import MachineError, UsageError
 from kernelgauge.generation.turns import Turns
 from kernelgauge.hardware.cores import step_back
@@ -45,6 +46,8 @@ class Inductor:
     threads: int | None = None
     """Number of CPU threads the generated C++ is written for, since Inductor bakes it into the text: what the
     worker runs with. Torch's own default if None."""
+    math: MathMode = "ieee"
+    """What parameters and float inputs are cast to before the compile: the text is for that type alone."""
 
     on_device: ClassVar[bool] = True
 
@@ -68,6 +71,7 @@ class Inductor:
             "source": problem.source,
             "device": kind,
             "threads": self.threads,
+            "math": self.math,
         }
         with _TURNS.together():
             answer = self._ask(json.dumps(request), device)

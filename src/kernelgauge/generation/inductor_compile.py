@@ -1,6 +1,6 @@
 """The child process of the compiler contestant: a request on stdin, an answer on stdout, both JSON.
 
-Request: `key`, `source`, `device`, `threads`. Answer: `source` and `torch` (its version), or `reason`.
+Request: `key`, `source`, `device`, `threads`, `math`. Answer: `source` and `torch` (its version), or `reason`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from typing import Any
 
 import torch
 
+from kernelgauge.config import MathMode
 from kernelgauge.generation.constructor import Unwritable, constructor
 from kernelgauge.generation.inductor_capture import Captured, capture
 from kernelgauge.generation.inductor_text import candidate_text
+from kernelgauge.wire.math_modes import cast
 
 SEED = 0
 WORDS = 1500
@@ -42,7 +44,7 @@ def _answer(request: dict[str, Any]) -> dict[str, str]:
         torch.set_num_threads(request["threads"])
     try:
         reference = _module(request["source"])
-        captured = _captured(reference, request["device"])
+        captured = _captured(reference, request["device"], request["math"])
         text = _checked_constructor(request["source"], reference, captured)
         source = candidate_text(request["key"], request["device"], captured, text)
     except Unwritable as reason:
@@ -65,12 +67,12 @@ def _module(source: str) -> ModuleType:
     return module
 
 
-def _captured(reference: ModuleType, device: str) -> Captured:
+def _captured(reference: ModuleType, device: str, math: MathMode) -> Captured:
     torch.manual_seed(SEED)
-    model = reference.Model(*reference.get_init_inputs()).to(device)
+    model = cast(reference.Model(*reference.get_init_inputs()).to(device), math)
     with torch.device(device):
         inputs = list(reference.get_inputs())
-    inputs = torch.utils._pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.to(device), inputs)
+    inputs = torch.utils._pytree.tree_map_only(torch.Tensor, lambda tensor: cast(tensor.to(device), math), inputs)
     return capture(model, inputs, vars(reference))
 
 

@@ -49,6 +49,8 @@ class Entry(Record):
     """Of the built-in suite, where the problem was generated."""
     split: Split | None = None
     """Only of a suite that was generated to train on."""
+    twin_of: str | None = None
+    """Key of the problem that this was drawn as a twin of."""
     path: Path = Field(exclude=True)
 
     @property

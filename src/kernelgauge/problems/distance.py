@@ -55,6 +55,19 @@ def nearest(source: str) -> Nearest:
     return Nearest(problem=key, name=entry(key).name, distance=round(far, 4))
 
 
+def nearest_forward(source: str) -> Nearest:
+    """As `nearest`, by what `forward` and its helpers say alone, constructors left out on both sides.
+
+    A layer by itself has little more than a constructor, which hides that a problem is the same layer.
+
+    Raises:
+        SyntaxError: the text is no Python.
+    """
+    here = grams(source, constructors=False)
+    far, key = min(((_distance(here, there), key) for key, there in _forwards().items()), key=lambda each: each[0])
+    return Nearest(problem=key, name=entry(key).name, distance=round(far, 4))
+
+
 def structure(source: str) -> str:
     """A digest of a text's normalised tree: equal for problems that differ in sizes and names alone.
 
@@ -64,14 +77,17 @@ def structure(source: str) -> str:
     return digest(repr(sorted(grams(source).items())))
 
 
-def grams(source: str) -> Grams:
+def grams(source: str, constructors: bool = True) -> Grams:
     """The pq-grams of what a text computes.
+
+    Args:
+        constructors: whether what `__init__` does counts; what it makes of an attribute is known in any case.
 
     Raises:
         SyntaxError: the text is no Python.
     """
     found: Grams = Counter()
-    waiting = [(_NONE, _normalised(parse(source)))]
+    waiting = [(_NONE, _normalised(parse(source), constructors))]
     while waiting:
         parent, (label, below) = waiting.pop()
         names = [_NONE] * (_Q - 1) + [name for name, _ in below] + [_NONE] * (_Q - 1) if below else [_NONE] * _Q
@@ -90,20 +106,34 @@ def _built_in() -> dict[str, Grams]:
     return {key: grams(found.path.read_text(encoding="utf-8")) for key, found in entries.items()}
 
 
+@cache
+def _forwards() -> dict[str, Grams]:
+    entries = suite_named().entries
+    return {key: grams(found.path.read_text(encoding="utf-8"), False) for key, found in entries.items()}
+
+
 _Tree = tuple[str, list["_Tree"]]
 
 
-def _normalised(file: ast.Module) -> _Tree:
+def _normalised(file: ast.Module, constructors: bool) -> _Tree:
     defined = [each for each in file.body if isinstance(each, ast.ClassDef | ast.FunctionDef)]
-    return "file", [_of(each, {}) for each in defined if each.name not in _SIZES]
+    kept = [each for each in defined if each.name not in _SIZES]
+    trees = [_class(each, constructors) if isinstance(each, ast.ClassDef) else _of(each, {}) for each in kept]
+    return "file", trees
+
+
+def _class(node: ast.ClassDef, constructors: bool) -> _Tree:
+    layers = _layers(node)
+    methods = [each for each in node.body if isinstance(each, ast.FunctionDef)]
+    kept = [each for each in methods if constructors or each.name != "__init__"]
+    return "class", [_of(each, layers) for each in kept]
 
 
 def _of(node: ast.AST, layers: Mapping[str, str]) -> _Tree:
     """The tree of a node; `layers` says which class of the library each attribute of `self` is made of."""
     match node:
         case ast.ClassDef():
-            layers = _layers(node)
-            return "class", [_of(each, layers) for each in node.body if isinstance(each, ast.FunctionDef)]
+            return _class(node, constructors=True)
         case ast.FunctionDef():
             return "function", [_of(each, layers) for each in node.body if not _says_nothing(each)]
         case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):

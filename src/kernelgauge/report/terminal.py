@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kernelgauge.report.figures import added, cost, scores
+from kernelgauge.report.figures import added, cost, scores, twins
 from kernelgauge.report.figures.estimators import from_to
 from kernelgauge.report.figures.rebased import STRONGEST
 from kernelgauge.report.figures.refusals import by_class
@@ -160,6 +160,9 @@ def _remarks(found: Scores) -> list[Text]:
     remarks = [Text(f"! {warning}", style="yellow") for warning in found.warnings]
     if found.spending:
         remarks.append(Text(in_words(found.spending)))
+    if found.twinned:
+        remarks += [Text(f"! {warning}", style="yellow") for warning in found.twinned.warnings]
+        remarks.append(Text(f"on twins: {twins.in_words(found.twinned)}"))
     if found.added:
         remarks.append(Text(added.in_words(found.added)))
     if found.evaluation_cost:

@@ -5,17 +5,18 @@ What is kept depends on the seed alone: the seeds of the trials that decide are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from kernelgauge.config import Protocol, load_protocol
 from kernelgauge.errors import ProblemError, UsageError
 from kernelgauge.problems import suites
-from kernelgauge.problems.catalogue import entry
+from kernelgauge.problems.catalogue import DEFAULT_LEVELS, entry, keys
 from kernelgauge.problems.distance import nearest
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.problems.recipes import fusion, twin, variants
@@ -42,7 +43,7 @@ Draw = Callable[[int], Drawn]
 
 
 def recipe(session: Session, words: str, seed: int) -> Draw:
-    """What `--recipe` names: `fusion`, `variants`, or `twin 2/76`.
+    """What `--recipe` names: `fusion`, `variants`, `twin 2/76`, `twin 1/19,2/76`, `twin level 1`, `twin all`.
 
     Raises:
         UsageError: there is no such recipe.
@@ -54,8 +55,14 @@ def recipe(session: Session, words: str, seed: int) -> Draw:
     if name == "variants" and not rest:
         return partial(variants.draw, seed)
     if name == "twin" and rest:
-        return _twins(session, rest.strip(), seed)
-    raise UsageError(f"there is no recipe {words!r}: say fusion, variants, or 'twin 2/76' for a twin of a problem")
+        names = _originals(rest.strip())
+        if not names:
+            raise UsageError(f"the recipe {words!r} names no problem")
+        return _twins(session, names[0], seed) if len(names) == 1 else _twins_of_each(session, names, seed)
+    raise UsageError(
+        f"there is no recipe {words!r}: say fusion, variants, or 'twin 2/76' for a twin of a problem ('twin level 1' "
+        "for twins of all of a level)"
+    )
 
 
 def purpose(words: str) -> suites.Purpose:
@@ -83,7 +90,11 @@ def generate(
     seen: set[str] = set()
     refused: list[str] = []
     for number in range(count * _DRAWS_PER_PROBLEM):
-        drawn = draw(number)
+        try:
+            drawn = draw(number)
+        except ProblemError as error:
+            refused.append(str(error))
+            continue
         if drawn.name in names or drawn.source in seen:
             refused.append(f"{drawn.name}: drawn before")
             continue
@@ -135,7 +146,11 @@ def install(kept: Sequence[Drawn], made: Origin, suite: str, overwrite: bool) ->
     for drawn in kept:
         rows = levels.setdefault(drawn.level, [])
         facts = {"number": len(rows) + 1, "name": drawn.name, "tags": drawn.tags, "domains": drawn.domains}
-        near = {"nearest": drawn.nearest and drawn.nearest.model_dump(mode="json"), "split": made.split(drawn)}
+        near = {
+            "nearest": drawn.nearest and drawn.nearest.model_dump(mode="json"),
+            "split": made.split(drawn),
+            "twin_of": drawn.twin_of,
+        }
         rows.append(({**facts, "sizes": drawn.sizes, "weakness": None, **near}, drawn.source))
     origin = f"recipe {made.words}, seed {made.seed}, distance {made.distance:.2g}"
     about = suites.About(
@@ -156,12 +171,16 @@ def unsound(session: Session, drawn: Drawn) -> str | None:
         moved = described["bytes"]["inputs"] + (described["bytes"]["output"] or 0)
         if moved > LARGEST:
             return f"{drawn.name}: inputs and outputs of {moved / 1e9:.1f} GB"
-        session.describe(_at(drawn, "medium"))
-        for size in REDUCED:
-            for complaint in misbehaviour(session.try_out(_at(drawn, size)), may_draw="random" in drawn.tags):
+        if "medium" in drawn.sizes:
+            session.describe(_at(drawn, "medium"))
+        reduced: list[Sizes] = [size for size in REDUCED if size in drawn.sizes] or ["full"]
+        for size in reduced:
+            found = session.try_out(_at(drawn, size))
+            idle = () if drawn.twin_of else _left_alone(found)  # a twin has what its original has
+            for complaint in (*idle, *misbehaviour(found, may_draw="random" in drawn.tags)):
                 return f"{drawn.name}, {size}: {complaint}"
         for name in ("strict", "v0.1"):
-            screened = session.screen(_at(drawn, "small"), _public(name), list(described["bytes"]["parameters"]))
+            screened = session.screen(_at(drawn, reduced[0]), _public(name), list(described["bytes"]["parameters"]))
             if screened.trivial_answers:
                 return f"{drawn.name}: {name} {why_weak(screened.trivial_answers)}"
             ignored = [each for each in screened.shortcuts if each.removeprefix("without ") not in screened.idle]
@@ -170,6 +189,14 @@ def unsound(session: Session, drawn: Drawn) -> str | None:
     except ProblemError as error:
         return str(error)
     return None
+
+
+def _left_alone(found: Mapping[str, Any]) -> Iterator[str]:
+    """What of a problem's parameters means nothing."""
+    if found["uninitialised"]:
+        yield f"{', '.join(found['uninitialised'][:3])}: never initialised"
+    if found["unreached"]:
+        yield f"{', '.join(found['unreached'][:3])}: no output depends on it"
 
 
 def _public(protocol: str) -> Protocol:
@@ -202,6 +229,34 @@ def _twins(session: Session, name: str, seed: int) -> Draw:
     def draw(attempt: int) -> Drawn:
         drawn = twin.draw(original, text, sizes, seed, attempt)
         return replace(drawn, name=f"{drawn.name}_{attempt}")
+
+    return draw
+
+
+def _originals(text: str) -> list[str]:
+    """Keys of the problems to twin: of a level, `all` but level 4, or those named. Raises ProblemError."""
+    if text == "all":
+        return keys(DEFAULT_LEVELS)
+    if (level := text.removeprefix("level").strip()).isdecimal() and text.startswith("level") and "/" not in text:
+        return keys([int(level)])
+    return [entry(name.strip()).key for name in text.split(",") if name.strip()]
+
+
+def _twins_of_each(session: Session, names: Sequence[str], seed: int) -> Draw:
+    """Twins of several problems in turn. One that cannot be rewritten raises each time, and costs that once."""
+    made: dict[str, Draw | ProblemError] = {}
+
+    def draw(number: int) -> Drawn:
+        name = names[number % len(names)]
+        if name not in made:
+            try:
+                made[name] = _twins(session, name, seed)
+            except ProblemError as error:
+                made[name] = error
+        found = made[name]
+        if isinstance(found, ProblemError):
+            raise found
+        return found(number // len(names))
 
     return draw
 

@@ -147,6 +147,7 @@ def run(path: Path, seed: int) -> dict[str, Any]:
             "output": _precise_fingerprint(drawn, seed, outputs),
         },
         "unreached": _unreached(drawn, seed),
+        "uninitialised": _uninitialised(module),
     }
 
 
@@ -189,6 +190,19 @@ def _unreached(drawn: Any, seed: int) -> list[str]:
     except Exception:  # boundary: the problem's own code, which need not be differentiable
         return []
     return [name for name, tensor in model.named_parameters() if tensor.grad is None]
+
+
+def _uninitialised(module: Any) -> list[str]:
+    """Parameters and buffers that construction leaves, at least in part, as the memory happened to be.
+
+    PyTorch fills what is allocated without a value with NaN while only deterministic algorithms are allowed.
+    """
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        state = module.Model(*module.get_init_inputs()).state_dict()
+    finally:
+        torch.use_deterministic_algorithms(False)
+    return [name for name, tensor in state.items() if tensor.is_floating_point() and bool(tensor.isnan().any())]
 
 
 def _found(command: Command) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from kernelgauge.config import Protocol
 from kernelgauge.errors import UsageError
 from kernelgauge.generation.prompts.machine import machine
 from kernelgauge.hardware.gpus import Gpu
-from kernelgauge.schema import Problem, Record
+from kernelgauge.schema import Problem, Record, digest
 
 Shots = Literal["zero_shot", "one_shot", "few_shot"]
 """How many worked pairs of reference and candidate a prompt shows: none, one, several."""
@@ -28,6 +28,7 @@ _DRAWS = {
     "offgrid": "values that TF32 and bfloat16 round",
     "planted": "a few values out of place",
 }
+_NOTHING = Problem(key="-", name="-", source="-")
 # What these sections of a guide say depends on the protocol, and is said by `rules.md.j2`.
 _OF_THE_PROTOCOL = "What the evaluator does"
 
@@ -68,6 +69,11 @@ class Prompts:
     def problem(self, problem: Problem) -> str:
         """The first message: everything a contestant is told about this problem."""
         return self._templates.filled("prompt.md.j2", problem=problem, **self._facts)
+
+    @property
+    def digest(self) -> str:
+        """Of what a contestant is told, the problem itself left out: `Generation.prompt_digest`."""
+        return digest(self.problem(_NOTHING))
 
 
 class Templates:

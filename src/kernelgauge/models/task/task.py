@@ -29,12 +29,11 @@ from kernelgauge.models.setting import TaskSetting
 from kernelgauge.models.usage import one_sentence
 from kernelgauge.problems.catalogue import entry, select
 from kernelgauge.problems.loader import check_sizes
-from kernelgauge.schema import Budget, Generation, Problem, RunHeader, digest
+from kernelgauge.schema import Budget, Generation, Problem, RunHeader
 from kernelgauge.search.registry import described, strategy_named
 
 SPLITS = ("level_1", "level_2", "level_3", "level_4")
 _USUAL_SPLITS: Sequence[str] = SPLITS[:3]
-_NOTHING = Problem(key="-", name="-", source="-")
 
 
 class _Usual(int):
@@ -314,7 +313,7 @@ def _generation(asked: Asked, temperature: float, regenerations: int) -> Generat
         hardware=described,
         temperature=temperature,
         max_regenerations=regenerations,
-        prompt_digest=digest(Prompts(asked).problem(_NOTHING)),
+        prompt_digest=Prompts(asked).digest,
     )
 
 

@@ -27,6 +27,8 @@ class Drawn:
     domains: dict[str, Domain]
     nearest: Nearest | None = None
     """In the built-in suite; known of what is kept."""
+    twin_of: str | None = None
+    """Key of the problem that this is a twin of."""
 
 
 @dataclass

@@ -197,7 +197,7 @@ def _versus(
         typical=typical.estimate if typical else None,
         typical_interval=(typical.low, typical.high) if typical else None,
         p_value=_signed_rank([math.log(row.ratio) for row in rows if row.ratio is not None]),
-        shares=tuple(_shares(both, p) for p in (0.0, 1.0)) if both else (),
+        shares=tuple(shares_of(both, p) for p in (0.0, 1.0)) if both else (),
         others=tuple(a.problem for a in (*first, *later) if a.problem not in shared),
     )
 
@@ -257,7 +257,8 @@ def _signed_rank(logs: Sequence[float]) -> float | None:
     return float(wilcoxon(logs).pvalue) if any(logs) else 1.0
 
 
-def _shares(both: Sequence[tuple[Answers, Answers]], p: float) -> Shares:
+def shares_of(both: Sequence[tuple[Answers, Answers]], p: float) -> Shares:
+    """fast_p of both sides of these pairs, and of what they differ by."""
     pairs = [(a.share(p, by_interval), b.share(p, by_interval)) for a, b in both]
     gains = [b - a for a, b in pairs]
     better, worse = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)

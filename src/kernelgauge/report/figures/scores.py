@@ -16,6 +16,7 @@ from kernelgauge.report.figures.rebased import STRONGEST, rebased
 from kernelgauge.report.figures.refusals import Refused, refused
 from kernelgauge.report.figures.spending import Spending, spending
 from kernelgauge.report.figures.suite import KnownWeak, tags_of, weakness_of
+from kernelgauge.report.figures.twins import Twinned, twinned
 from kernelgauge.report.table import Records
 from kernelgauge.schema import (
     STANDINGS,
@@ -116,6 +117,8 @@ class Scores(Record):
     """What the contestant was paid; None where it was no language model."""
     added: Added | None
     """What searches added to the candidates that they were given; None where they were given none."""
+    twinned: Twinned | None = None
+    """The same contestant on twins of these problems; None where no such run was named."""
     evaluation_cost: EvaluationCost | None
     """What the evaluation itself cost; None where no record says so."""
     warnings: tuple[str, ...]
@@ -173,11 +176,19 @@ def score(
     )
 
 
-def score_run(run: Records, baseline: str = STRONGEST) -> Scores:
-    """The scores of a run folder as it is now. Raises StoreError if it cannot be read."""
+def score_run(run: Records, baseline: str = STRONGEST, twins: Records | None = None) -> Scores:
+    """The scores of a run folder as it is now.
+
+    Args:
+        twins: a run of the same contestant on twins of these problems.
+
+    Raises:
+        StoreError: it cannot be read.
+        UsageError: the twins are none of these problems, or were judged otherwise.
+    """
     warnings = (run.torn,) if run.torn else ()
     given = [record for record in run.attempts() if record.attempt.given] if _start_of(run.header) else []
-    return score(
+    found = score(
         run.evaluations(),
         run.skips(),
         run.header,
@@ -188,6 +199,7 @@ def score_run(run: Records, baseline: str = STRONGEST) -> Scores:
         run.judgements(),
         given,
     )
+    return found if twins is None else found.model_copy(update={"twinned": twinned(run, twins)})
 
 
 def _start_of(header: RunHeader | None) -> str:

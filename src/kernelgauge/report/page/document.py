@@ -13,7 +13,7 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from kernelgauge.report.figures import added
+from kernelgauge.report.figures import added, twins
 from kernelgauge.report.figures.answers import gather
 from kernelgauge.report.figures.cost import duration, together
 from kernelgauge.report.figures.estimators import from_to
@@ -65,12 +65,15 @@ FAMILIES = {
 """Parts of the outcome bar in their order; a pass is split by its standing."""
 
 
-def write_html(run: Records, path: Path | str, references: Mapping[str, str] | None = None) -> Scores:
-    """Write the report of `run` to `path` and return its scores; `references` is source text by problem.
+def write_html(
+    run: Records, path: Path | str, references: Mapping[str, str] | None = None, twin_run: Records | None = None
+) -> Scores:
+    """Write the report of `run` to `path` and return its scores; `references` is source text by problem, `twin_run`
+    a run of the same contestant on twins of its problems.
 
     Raises StoreError if the run cannot be read or `path` cannot be written.
     """
-    evaluations, found = run.evaluations(), score_run(run)
+    evaluations, found = run.evaluations(), score_run(run, twins=twin_run)
     page = render_html(
         found,
         evaluations,
@@ -120,6 +123,7 @@ def render_html(
             thresholds=list(THRESHOLDS),
             spending=in_words(scores.spending) if scores.spending else "",
             added=added.in_words(scores.added) if scores.added else "",
+            twins_verdict=twins.verdict(scores.twinned) if scores.twinned else "",
             too_large=too_large_line(scores) if scores.too_large else "",
             headroom=_headroom(standing),
             style=Markup(template_file("report.css")),

@@ -1,4 +1,4 @@
-"""Typed faults in C++ and CUDA: token patterns inside the kernel sources of a candidate's text.
+"""Typed faults in C++, CUDA and TorchInductor's Triton: token patterns in the kernel sources of a candidate.
 
 There is no tree here, so an operator is a pattern that finds whole tokens in lines that compute on values, and
 leaves comments, indices and sizes alone. What it breaks so that it no longer compiles is dropped as stillborn.
@@ -6,6 +6,7 @@ leaves comments, indices and sizes alone. What it breaks so that it no longer co
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -25,6 +26,26 @@ _STORE = re.compile(r"(?P<value>\btmp\d+)\.store\(")
 _WRITE = re.compile(r"(?P<target>\b(?:out|y|o|dst|result)\w*\[[^;=]+\]) = (?P<value>[^;=]+);")
 _PARAMETER = re.compile(r" [*+] (?:weight|bias|gamma|beta|scale|w|b)\[[^\]]*\]")
 _LOWEST = re.compile(r"-\s*(?:FLT_MAX|INFINITY|std::numeric_limits<float>::infinity\(\))")
+_JIT = "@triton.jit"
+_TRITON_STEP = re.compile(r"^ +tmp\d+ = tmp\d+ (?P<sign>[-+*/]) tmp\d+$", re.MULTILINE)
+_TRITON_NUMBER = re.compile(r"^ +tmp\d+ = (?P<number>-?\d+\.\d*(?:e[-+]?\d+)?|-?\d+e[-+]?\d+)$", re.MULTILINE)
+_TRITON_STORE = re.compile(r"tl\.store\(.*, (?P<value>tmp\d+), (?:[a-z0-9_]+mask|None)", re.MULTILINE)
+_TRITON_CHOICE = re.compile(r"tl\.where\(tmp\d+, (?P<yes>tmp\d+), (?P<no>tmp\d+)\)")
+_TRITON_MASK = re.compile(r"^ +[a-z0-9_]+mask = (?P<index>\w+) < (?P<bound>\w+)$", re.MULTILINE)
+_TRITON_FUNCTION = {
+    "triton_helpers.maximum": "triton_helpers.minimum",
+    "triton_helpers.minimum": "triton_helpers.maximum",
+    "triton_helpers.max2": "triton_helpers.min2",
+    "triton_helpers.min2": "triton_helpers.max2",
+    "libdevice.rsqrt": "libdevice.sqrt",
+    "libdevice.sqrt": "libdevice.rsqrt",
+    "libdevice.tanh": "libdevice.erf",
+    "libdevice.erf": "libdevice.tanh",
+    "tl_math.exp": "libdevice.expm1",
+    "libdevice.exp": "libdevice.expm1",
+    "tl.sigmoid": "libdevice.tanh",
+    "tl_math.abs": "",
+}
 _OTHER_FUNCTION = {
     "fmaxf": "fminf",
     "fminf": "fmaxf",
@@ -66,11 +87,14 @@ Finder = Callable[[str, str], Iterator[Change]]
 
 
 def kernels(text: str) -> Iterator[tuple[int, str]]:
-    """The C++ and CUDA sources in a candidate's text, with their offsets; comments are blanked."""
+    """The kernel sources in a candidate's text, with their offsets; comments of C++ and CUDA are blanked."""
     for block in _BLOCK.finditer(text):
         body = block["body"]
         if "#include" in body and "{" in body:
             yield block.start("body"), _COMMENT.sub(lambda found: " " * len(found[0]), body)
+        elif _JIT in body:  # above it stands what TorchInductor tells Triton
+            start = body.index(_JIT)
+            yield block.start("body") + start, body[start:]
 
 
 def _value_lines(body: str) -> Iterator[tuple[int, str]]:
@@ -205,12 +229,89 @@ NATIVE_OPERATORS: dict[str, Finder] = {
 }
 
 
+def triton_operator(body: str, language: str) -> Iterator[Change]:
+    """A sum is a difference, a product a quotient."""
+    other = {"+": "-", "-": "+", "*": "/", "/": "*"}
+    for step in _TRITON_STEP.finditer(body):
+        sign, at = step["sign"], step.start("sign")
+        yield Change(at, at + 1, other[sign], f"{step[0].strip()}: {sign} -> {other[sign]}")
+
+
+def triton_constant(body: str, language: str) -> Iterator[Change]:
+    """A constant is five per cent off, an epsilon a hundred times too large."""
+    for number in _TRITON_NUMBER.finditer(body):
+        value = float(number["number"])
+        if value != 0 and abs(value) < 1e30:
+            new = repr(value * (100.0 if abs(value) < 1e-2 else 1.05))
+            yield Change(number.start("number"), number.end("number"), new, f"{number['number']} -> {new}")
+
+
+def triton_function(body: str, language: str) -> Iterator[Change]:
+    """Another function: a minimum for a maximum, a root for its inverse, a value with its sign."""
+    for name, new in _TRITON_FUNCTION.items():
+        for found in re.finditer(rf"(?<![\w.]){re.escape(name)}(?=\()", body):
+            yield Change(found.start(), found.end(), new, f"{name} -> {new or 'nothing'}")
+
+
+def triton_branches(body: str, language: str) -> Iterator[Change]:
+    """The two sides of a choice change places."""
+    for choice in _TRITON_CHOICE.finditer(body):
+        start, end = choice.start("yes"), choice.end("no")
+        yield Change(start, end, f"{choice['no']}, {choice['yes']}", f"{choice[0]}: branches swapped")
+
+
+def triton_tail(body: str, language: str) -> Iterator[Change]:
+    """The last element is left out."""
+    for mask in _TRITON_MASK.finditer(body):
+        new = f"{mask['bound']} - 1"
+        yield Change(mask.start("bound"), mask.end("bound"), new, f"{mask['index']} < {new}")
+
+
+def triton_low_precision(body: str, language: str) -> Iterator[Change]:
+    """What is written has 8 bits."""
+    for store in _TRITON_STORE.finditer(body):
+        new = f"{store['value']}.to(tl.bfloat16).to(tl.float32)"
+        yield Change(store.start("value"), store.end("value"), new, f"{store['value']} stored with 8 bits")
+
+
+TRITON_OPERATORS: dict[str, Finder] = {
+    finder.__name__: finder
+    for finder in (
+        triton_operator,
+        triton_constant,
+        triton_function,
+        triton_branches,
+        triton_tail,
+        triton_low_precision,
+    )
+}
+
+
 def changes(text: str, name: str) -> list[tuple[Change, str]]:
     """Every place an operator finds in a candidate's kernels, with the text that results."""
     found: dict[str, Change] = {}
     for offset, body in kernels(text):
-        language = "cuda" if "__global__" in body else "cpp"
-        for change in NATIVE_OPERATORS[name](body, language):
+        language = "triton" if body.startswith(_JIT) else "cuda" if "__global__" in body else "cpp"
+        finder = (TRITON_OPERATORS if language == "triton" else NATIVE_OPERATORS).get(name)
+        for change in finder(body, language) if finder else ():
             start, end = offset + change.start, offset + change.end
             found.setdefault(text[:start] + change.new + text[end:], change)
     return [(change, changed) for changed, change in found.items()]
+
+
+def faults(text: str, seed: str) -> Iterator[tuple[str, Change, str]]:
+    """Operator, change and changed text of every fault there can be, in an order that the seed decides.
+
+    Each operator has its turn before one comes again, so that the first few are of different kinds.
+    """
+    draw = random.Random(seed)
+    found = {name: changes(text, name) for name in (*NATIVE_OPERATORS, *TRITON_OPERATORS)}
+    names = [name for name, places in found.items() if places]
+    draw.shuffle(names)
+    for places in found.values():
+        draw.shuffle(places)
+    for turn in range(max(map(len, found.values()), default=0)):
+        for name in names:
+            if turn < len(found[name]):
+                change, changed = found[name][turn]
+                yield name, change, changed

@@ -1,0 +1,151 @@
+"""Modules taken out of a folder by syntax tree, and PyTorch's layers: nothing is executed."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from kernelgauge.errors import UsageError
+from kernelgauge.pairs.examination import unused
+from kernelgauge.pairs.extraction import Folder, Found, NotAlone
+from kernelgauge.pairs.layers import torch_layers
+from kernelgauge.pairs.licences import checked, said_in
+from kernelgauge.problems.distance import nearest, nearest_forward
+
+BLOCKS = '''
+"""Blocks."""
+import math
+import torch
+import torch.nn as nn
+from .activations import Gate, SLOPE
+from einops import rearrange
+
+print("this must not be run")
+WIDTH = 4 * 8
+
+
+def scaled(x):
+    return x / math.sqrt(WIDTH)
+
+
+class Base(nn.Module):
+    def helper(self, x):
+        return scaled(x)
+
+
+class Block(Base):
+    """A block."""
+
+    def __init__(self, dim):
+        super(Block, self).__init__()
+        self.gate = Gate(dim)
+
+    def forward(self, x):
+        return self.helper(self.gate(x)) * SLOPE
+
+
+class Foreign(nn.Module):
+    def forward(self, x):
+        return rearrange(x, "a b -> b a")
+
+
+class NoModule:
+    def forward(self, x):
+        return x
+'''
+ACTIVATIONS = """
+from torch import nn, sigmoid
+
+SLOPE = 0.25
+UNUSED = open("/nonexistent")
+
+
+class Gate(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.linear = nn.Linear(dim, dim)
+
+    def forward(self, x):
+        return x * sigmoid(self.linear(x))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    (tmp_path / "net").mkdir()
+    (tmp_path / "net" / "blocks.py").write_text(BLOCKS)
+    (tmp_path / "net" / "activations.py").write_text(ACTIVATIONS)
+    (tmp_path / "net" / "broken.py").write_text("class Oops(nn.Module:\n")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_net.py").write_text(ACTIVATIONS)
+    return Folder(tmp_path)
+
+
+def _alone(folder: Folder, name: str) -> str:
+    return folder.alone(next(found for found in folder.modules() if found.name == name))
+
+
+def test_modules_are_found_by_what_they_derive_from(folder: Folder) -> None:
+    names = [(found.path, found.name) for found in folder.modules()]
+    assert names == [("net/activations.py", "Gate"), ("net/blocks.py", "Block"), ("net/blocks.py", "Foreign")]
+
+
+def test_a_module_stands_alone_with_what_it_needs_and_no_more(folder: Folder) -> None:
+    text = _alone(folder, "Block")
+    tree = ast.parse(text)
+    order = [node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    assert sorted(order) == ["Base", "Gate", "Model", "scaled"] and order[-1] == "Model"
+    assert "SLOPE = 0.25" in text and "WIDTH = 4 * 8" in text and "super(Model, self)" in text
+    assert not any(word in text for word in ("print", "einops", "UNUSED", "Block", ".activations"))
+    scope: dict = {"__name__": "alone"}
+    exec(compile(text, "alone.py", "exec"), scope)
+    assert scope["Model"](6).gate.linear.in_features == 6
+
+
+def test_what_cannot_stand_alone_says_why(folder: Folder) -> None:
+    with pytest.raises(NotAlone, match="it imports einops, which is not here"):
+        _alone(folder, "Foreign")
+    (folder.root / "net" / "clash.py").write_text(
+        "from torch import nn\nfrom .activations import Gate\nSLOPE = 3\n\n"
+        "class Clash(nn.Module):\n    def forward(self, x):\n        return Gate(SLOPE)(x) * missing\n"
+    )
+    with pytest.raises(NotAlone, match=r"missing is not defined at the top level of clash\.py"):
+        Folder(folder.root).alone(Found("net/clash.py", 5, "Clash"))
+    (folder.root / "net" / "two.py").write_text(
+        "from torch import nn\nfrom .blocks import scaled\nWIDTH = 5\n\n"
+        "class Two(nn.Module):\n    def forward(self, x):\n        return scaled(x) * WIDTH\n"
+    )
+    with pytest.raises(NotAlone, match="WIDTH means two things"):
+        Folder(folder.root).alone(Found("net/two.py", 5, "Two"))
+    with pytest.raises(UsageError, match="there is no folder"):
+        Folder(folder.root / "elsewhere")
+
+
+def test_a_licence_is_read_or_must_be_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="name it with --licence"):
+        checked(tmp_path, "")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "LICENSE").write_text("MIT License\n\nPermission is hereby granted, free of charge, to any person "
+                                      "obtaining a copy of this software")  # fmt: skip
+    (tmp_path / "src").mkdir()
+    assert checked(tmp_path / "src", "") == "MIT" and checked(tmp_path, "Apache-2.0") == "Apache-2.0"
+    (tmp_path / "a.py").write_text("# SPDX-License-Identifier: BSD-3-Clause\nimport torch\n")
+    assert said_in(tmp_path / "a.py") == "BSD-3-Clause" and said_in(tmp_path / "LICENSE") == ""
+
+
+def test_a_layer_is_as_near_as_its_forward() -> None:
+    layers = dict(torch_layers())
+    assert {"ReLU", "Conv2d", "LayerNorm", "Softshrink"} <= layers.keys() and "Sequential" not in layers
+    for name, key in (("ReLU", "1/19"), ("MaxPool2d", "1/42"), ("LayerNorm", "1/40")):
+        found = nearest_forward(layers[name])
+        assert (found.problem, found.distance) == (key, 0.0)
+        assert nearest(layers[name]).distance > 0.1  # the constructor hides it
+    assert nearest_forward(layers["Softshrink"]).distance > 0.1
+
+
+def test_branches_that_lead_nowhere_are_seen() -> None:
+    text = "class Model:\n    def forward(self, x):\n        dead = x.relu()\n        y = x + 1\n        return y\n"
+    assert unused(text) == ["dead"]
+    assert unused(text.replace("return y", "return y + dead")) == []
