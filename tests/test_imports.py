@@ -18,8 +18,9 @@ ROOT = Path(kernelgauge.__file__).parent
 # From the top: each room imports those below it alone. `room.name` is a folder in a room, or one of its files that
 # lies lower than the rest of it. docs/explanation/architecture.md shows the same.
 ROOMS = (
-    *("__main__", "cli", "runs", "models.logs", "models.task", "models.contestants", "models.asking"),
-    *("selftest", "serve", "verification", "models.judging", "leaderboard", "training", "session", "cluster"),
+    *("__main__", "cli", "packaging", "runs", "models.logs", "models.task", "models.contestants", "models.asking"),
+    *("selftest", "serve", "verification", "models.judging", "leaderboard", "training", "session"),
+    "cluster",
     "execution",
     *("evaluation", "evaluation.resources", "evaluation.measurement", "evaluation.correctness", "evaluation.sides"),
     *("evaluation.failures", "worker", "report.runs", "report.page", "report.tables", "report", "report.figures"),

@@ -20,6 +20,8 @@ from kernelgauge.cli import (
     export,
     judge,
     leaderboard,
+    optimize,
+    package,
     problems,
     profiling,
     prompt,
@@ -69,6 +71,8 @@ app.command("replay-check")(replay_check.replay_check)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("export")(export.export)
+app.command("package")(package.package)
+app.command("optimize")(optimize.optimize)
 app.command("leaderboard")(leaderboard.leaderboard)
 app.command("serve")(serve.serve)
 app.command("judge")(judge.judge)
