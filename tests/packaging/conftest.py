@@ -15,7 +15,7 @@ from kernelgauge.report.runs import FolderRun
 if TYPE_CHECKING:
     from kernelgauge.session.session import Session
 
-NAMES = ("rms_norm", "gated", "gelu_new")
+NAMES = ("rms_norm", "gated", "gelu_new", "fourth_power")
 
 
 @pytest.fixture(scope="session")

@@ -53,7 +53,12 @@ def test_the_command_writes_and_says_what_it_left_out(winners_run: FolderRun, tm
     )
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
-    assert {each["name"] for each in said["package"]["operators"]} == {"rms_norm", "gated", "gelu_new"}
+    assert {each["name"] for each in said["package"]["operators"]} == {
+        "rms_norm",
+        "gated",
+        "gelu_new",
+        "fourth_power",
+    }
     assert said["package"]["operators"][0]["variants"][0]["provenance"]["licence"] == "MIT"
     again = command_here("package", str(winners_run.path), "--out", out, "--name", "made")
     assert again.returncode == 2 and "--replace overwrites it" in again.stderr

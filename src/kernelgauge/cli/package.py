@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kernelgauge.cli.options import AsJson, ProtocolName
+from kernelgauge.cli.options import AsJson, ProtocolName, parse_names
 from kernelgauge.cli.printed import print_object
 
 
@@ -23,6 +23,10 @@ def package(
     licence: Annotated[
         str, typer.Option("--license", help="Of the kernels, as their owner states it.")
     ] = "not stated",
+    homes: Annotated[
+        str | None,
+        typer.Option("--homes", help="Other forms beside it: huggingface, flashinfer, backendbench."),
+    ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite a package of that name.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -45,6 +49,7 @@ def package(
             shapes=shapes,
             protocol=protocol,
             licence=licence,
+            homes=parse_names(homes) or (),
             replace=replace,
             tell=tell,
         )

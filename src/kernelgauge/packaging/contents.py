@@ -52,6 +52,8 @@ class Provenance(Record):
     """The largest of its checked calls, in the protocol's unit; see `Trial`."""
     allowed: float
     """In that call."""
+    worst: float
+    """The largest error of one element in any call, relative to the root mean square of the float64 output."""
     environment: Environment
     licence: str
 
@@ -126,6 +128,7 @@ def provenance_of(winner: Winner, licence: str) -> Provenance:
         candidate_ms=timing.candidate_ms,
         error=worst.error,
         allowed=worst.allowed,
+        worst=max(trial.worst for trial in record.trials),
         environment=record.environment,
         licence=licence,
     )

@@ -13,6 +13,7 @@ from kernelgauge.hardware.environment import first_line, missing_device
 from kernelgauge.kernels.toolkit import architecture
 from kernelgauge.packaging.calls import Call, call_of
 from kernelgauge.packaging.contents import Contents, Operator, Variant, machine_of, provenance_of
+from kernelgauge.packaging.homes.writing import HOMES, check_homes
 from kernelgauge.packaging.names import check_package_name, operator_name
 from kernelgauge.packaging.shapes import Judged, Shapes, read_shapes
 from kernelgauge.packaging.weights_as_inputs import candidate_with_weights, problem_with_weights
@@ -63,6 +64,7 @@ def package(
     shapes: Shapes | str | Path | None = None,
     protocol: str | Protocol = "strict",
     licence: str = UNSTATED,
+    homes: Sequence[str] = (),
     replace: bool = False,
     session: Session | None = None,
     tell: Callable[[str], None] = lambda _: None,
@@ -76,6 +78,7 @@ def package(
         shapes: further shapes by problem at which winners are judged, and used where they win there.
         protocol: under which they are judged there.
         licence: of the kernels, as their owner states it.
+        homes: forms for other libraries that are written beside it: `huggingface`, `flashinfer`, `backendbench`.
         replace: whether a package of that name in `out` may go.
         session: what judges; default: one of its own.
         tell: hears what takes longer than a moment.
@@ -89,6 +92,7 @@ def package(
     """
     out = Path(out)
     check_package_name(name)
+    check_homes(homes)
     check_free(out, name, replace)
     named = read_shapes(Path(shapes)) if isinstance(shapes, str | Path) else dict(shapes or {})
     found, left = winners([load(run) if isinstance(run, str | Path) else run for run in runs])
@@ -118,7 +122,10 @@ def package(
     contents = Contents(
         name=name, kernelgauge=__version__, operators=tuple(making.operators), left_out=tuple(making.left)
     )
-    return Packaged(folder=write_package(out, contents, making.files, replace), contents=contents)
+    folder = write_package(out, contents, making.files, replace)
+    for home in homes:
+        HOMES[home](out, folder, contents)
+    return Packaged(folder=folder, contents=contents)
 
 
 def _add(making: _Making, session: Session, groups: list[list[Winner]], shapes: Sequence, judged: Judged) -> None:

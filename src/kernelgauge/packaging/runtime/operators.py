@@ -61,6 +61,15 @@ class Operator:
             return "grad"
         return self._variant(arguments)[1]
 
+    def unusable(self, arguments: Sequence[Any]) -> str | None:
+        """Why a call does not reach a kernel, addresses and machine included; None if it does."""
+        return self.ready(arguments) or self._variant(arguments)[0].unusable(arguments)
+
+    def kernel(self, arguments: Sequence[Any]) -> Any:
+        """The kernel's answer to a call that is not `unusable`, and nobody else's."""
+        self.hits += 1
+        return self._given(self._variant(arguments)[0].call(arguments))
+
     def counters(self) -> dict[str, Any]:
         """Calls that the kernel answered, and by reason those that PyTorch did."""
         return {"hits": self.hits, "misses": {name: self.misses[name] for name in REASONS if self.misses[name]}}
