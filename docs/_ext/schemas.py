@@ -16,6 +16,8 @@ from pydantic import BaseModel, TypeAdapter, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from kernelgauge.generation.foreign import Unusable
+from kernelgauge.packaging.contents import Contents
+from kernelgauge.packaging.optimize import Optimized
 from kernelgauge.problems import catalogue, suites
 from kernelgauge.problems.importing.importer import Imported
 from kernelgauge.report.figures.baselines import Board
@@ -85,6 +87,7 @@ STORED = {
     "baseline": Described(Baseline, "a line of `baselines.jsonl`"),
     "peaks": Described(Peaks, "a file of `peaks/` in the cache; `doctor --measure --json`"),
     "row": Described(dataset.Row, "a line of what `problems dataset` writes"),
+    "package": Described(Contents, "`package.json` of a written package, which counts its format by itself"),
     "suite": Described(suites.About, "`suite.json` of an imported suite, which counts its format by itself"),
 }
 PRINTED = {
@@ -105,6 +108,12 @@ PRINTED = {
     ),
     "baselines": Described(
         _printed("Baselines", "Baselines as tables.", boards=tuple[Board, ...]), "`baseline show --json`"
+    ),
+    "packaged": Described(
+        _printed("Packaged", "A package that was written.", folder=str, package=Contents), "`package --json`"
+    ),
+    "optimized": Described(
+        _with(Optimized, format=(int, ...)), "`optimize --json`; `optimized.json`, without the format", NULL
     ),
     "doctor": Described(
         _printed(

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import sys
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from kernelgauge.config import load_protocol
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.schema import Candidate, Evaluation, RunHeader
+from kernelgauge.schema import FORMAT, Candidate, Evaluation, RunHeader
 from kernelgauge.store.run import Run
 
 if TYPE_CHECKING:
@@ -73,3 +75,9 @@ def imported(folder: Path, name: str) -> ModuleType:
         patch.syspath_prepend(str(folder))
         sys.modules.pop(name, None)
         return importlib.import_module(name)
+
+
+def complaints(name: str, said: Any) -> list[str]:
+    """What the JSON Schema of that name has against an object."""
+    schema = resources.files("kernelgauge.schema").joinpath(f"json/v{FORMAT}/{name}.json")
+    return [str(error) for error in Draft202012Validator(json.loads(schema.read_text())).iter_errors(said)]

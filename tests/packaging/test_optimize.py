@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from commands import command_here
-from packages import PROBLEMS
+from packages import PROBLEMS, complaints
 
 from kernelgauge.packaging.cutting import cuts_of, loaded_model
 from kernelgauge.problems.loader import load_problem
@@ -52,6 +52,7 @@ def test_the_compilers_kernels_speed_up_a_model(patient: str, tmp_path: Path) ->
     done = command_here(*asked, "--protocol", patient, "--device", "cpu", "--pairs", "8", "--json")
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
+    assert complaints("optimized", said) == []
     assert {cut["name"] for cut in said["cuts"]} == {"norm", "gate"}
     won = [cut for cut in said["cuts"] if cut["speedup"]]
     assert won, f"the compiler wins by much where nothing else is at work: {said['cuts']}"
@@ -61,6 +62,33 @@ def test_the_compilers_kernels_speed_up_a_model(patient: str, tmp_path: Path) ->
     assert {swap["operator"] for swap in said["swaps"]} == {cut["name"] for cut in won}
     assert len(said["swaps"]) == 2 * len(won)
     assert json.loads((out / "optimized.json").read_text())["speedup"] == said["speedup"]
+
+
+@pytest.mark.nightly
+def test_an_experts_kernels_are_named_after_the_cuts(patient: str, tmp_path: Path) -> None:
+    answers = tmp_path / "answers"
+    answers.mkdir()
+    kernel = (PROBLEMS / "rms_norm_c.py").read_text()
+    kernel = kernel.replace("def __init__(self, width, eps)", "def __init__(self, width=512, eps=1e-6)")
+    (answers / "norm.py").write_text(kernel.replace("self.weight", "self.w0"))
+    asked = ("optimize", str(MODEL), "--out", str(tmp_path / "out"), "--most-calls", "12", "--name", "expert_blocks")
+    done = command_here(
+        *asked,
+        "--contestant",
+        f"folder:{answers}",
+        "--protocol",
+        patient,
+        "--device",
+        "cpu",
+        "--pairs",
+        "6",
+        "--json",
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    won = {cut["name"]: cut["speedup"] for cut in said["cuts"]}
+    assert won["norm"] > 1 and won["gate"] is None
+    assert [swap["module"] for swap in said["swaps"]] == ["blocks.0.norm", "blocks.1.norm"]
 
 
 def test_what_cannot_be_optimized_says_why(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from commands import command_here
-from packages import PROBLEMS, imported
+from packages import PROBLEMS, complaints, imported, judged
 
 from kernelgauge.packaging.package import package as written
 from kernelgauge.report.runs import FolderRun
@@ -46,6 +46,24 @@ def test_a_dispatch_table_holds_what_was_judged(
     assert not [each for each in said if "another shape" in each], "what was judged is not judged again"
 
 
+def test_weights_packed_in_the_constructor_are_no_operator(
+    session: Session, patient: str, winners_run: FolderRun, tmp_path: Path
+) -> None:
+    """Right where it was judged, since its weights were there when it was made; as an operator it would be wrong."""
+    packed = (PROBLEMS / "rms_norm_c.py").read_text()
+    packed = packed.replace(
+        "        self.eps = eps\n", "        self.eps = eps\n        self.packed = self.weight.detach().clone()\n"
+    )
+    packed = packed.replace("self.weight.data_ptr()", "self.packed.data_ptr()")
+    norm = str(PROBLEMS / "rms_norm.py")
+    (record,) = judged(session, patient, tmp_path / "run", [(norm, packed)])
+    assert record.passed
+    done = written([winners_run, tmp_path / "run"], tmp_path / "out", name="packed", session=session)
+    (left,) = done.contents.left_out
+    assert left.record == record.id
+    assert left.reason.startswith("does not follow its weights where they come with the call: wrong_value")
+
+
 def test_the_command_writes_and_says_what_it_left_out(winners_run: FolderRun, tmp_path: Path) -> None:
     out = str(tmp_path / "made")
     done = command_here(
@@ -53,6 +71,8 @@ def test_the_command_writes_and_says_what_it_left_out(winners_run: FolderRun, tm
     )
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
+    assert complaints("packaged", said) == []
+    assert complaints("package", json.loads((tmp_path / "made" / "made" / "package.json").read_text())) == []
     assert {each["name"] for each in said["package"]["operators"]} == {
         "rms_norm",
         "gated",

@@ -14,7 +14,7 @@ import os
 import re
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -105,9 +105,9 @@ def _unfit(trace: Trace, module: torch.nn.Module) -> str | None:
     return None
 
 
-def _seconds(model: torch.nn.Module, inputs: list[Any]) -> Counter[str]:
+def _seconds(model: torch.nn.Module, inputs: list[Any]) -> dict[str, float]:
     """By module's name the time of its calls in one run of the model; that of the model itself by the empty name."""
-    found: Counter[str] = Counter()
+    found: dict[str, float] = defaultdict(float)
     began: list[float] = []
     wait = torch.cuda.synchronize if torch.cuda.is_available() else lambda: None
 
@@ -187,7 +187,7 @@ def _problem(kind: str, trace: Trace, module: torch.nn.Module, args: Any, kwargs
 def _body(trace: Trace, names: dict[int, str]) -> list[str]:
     """The calls of a trace, a line each."""
     known: dict[torch.fx.Node, str] = {}
-    lines = []
+    lines: list[str] = []
     placeholders = [node for node in trace.module.graph.nodes if node.op == "placeholder"]
     for number, node in enumerate(placeholders):
         if number in names:

@@ -17,6 +17,7 @@ from kernelgauge.generation.contestant import Contestant
 from kernelgauge.hardware.environment import visible_devices
 from kernelgauge.judging import running_device
 from kernelgauge.packaging.contents import Contents
+from kernelgauge.packaging.named_folder import NamedFolder
 from kernelgauge.packaging.names import check_package_name
 from kernelgauge.packaging.package import UNSTATED, NothingToPackage, package
 from kernelgauge.packaging.winners import LeftOut
@@ -95,7 +96,7 @@ def optimize(
     Args:
         model: a file in a problem's form: `Model`, `get_inputs`, `get_init_inputs`.
         out: folder for the problems, the run and the package. The same call goes on where one was interrupted.
-        contestant: who answers, as `run` takes it.
+        contestant: who answers, as `run` takes it; the files of a `folder:DIR` are named after the problems.
         most: calls of ATen in a problem; of modules within each other, the outermost that has no more is one.
         limit: problems, those with the most of the model's time first.
         pairs: runs of the model with the package and without.
@@ -117,7 +118,8 @@ def optimize(
     if not found["cuts"]:
         raise UsageError(f"{path}: no part of it can be a problem{_why(found['skipped'])}")
     cuts = [_written(out / "problems", each) for each in found["cuts"]]
-    plan = planned(contestant, problems=[cut.problem for cut in cuts], device=where, protocol=protocol)
+    who = _contestant(contestant)
+    plan = planned(who, problems=[cut.problem for cut in cuts], device=where, protocol=protocol)
     tell(f"judging {plan.contestant.name} on {len(cuts)} problems")
     with plan.opened(out / "run") as store:
         failed = judge_run(plan.contestant, store, plan.header.problems, plan.protocol, watch=watch)
@@ -135,6 +137,11 @@ def optimize(
     done = made.model_copy(update={"cuts": told, "skipped": tuple(found["skipped"])})
     write_whole(out / "optimized.json", done.model_dump_json(indent=1).encode() + b"\n")
     return done
+
+
+def _contestant(named: str | Contestant) -> str | Contestant:
+    kind, _, folder = named.partition(":") if isinstance(named, str) else ("", "", "")
+    return NamedFolder(Path(folder)) if kind == "folder" else named
 
 
 def _packaged(out: Path, name: str, licence: str, replace: bool) -> tuple[Contents | None, tuple[LeftOut, ...]]:

@@ -135,11 +135,13 @@ def _add(making: _Making, session: Session, groups: list[list[Winner]], shapes: 
         return
     calls = [(each, call) for group in usable for each, call in group[:1]]
     distinct = {each.evaluation.candidate_digest: each for group in usable for each, _ in group}
-    for fit in judged.at(list(distinct.values()), shapes, making.left) if shapes else ():
-        for each in fit[:1]:
-            call = _call(session, each)
-            assert isinstance(call, Call)
-            calls.append((each, call))
+    for elsewhere in judged.at(list(distinct.values()), shapes, making.left) if shapes else ():
+        for each in elsewhere[:1]:
+            found = _call(session, each)
+            if isinstance(found, str):
+                making.left.append(left_out(each.evaluation, found))
+            else:
+                calls.append((each, found))
     for group in usable:
         making.left.extend(
             left_out(each.evaluation, "is not the fastest of those that could be used")
@@ -148,7 +150,8 @@ def _add(making: _Making, session: Session, groups: list[list[Winner]], shapes: 
         )
     first, call = calls[0]
     name = operator_name(first.problem.name, first.problem.key, {each.name for each in making.operators})
-    variants, seen = [], set()
+    variants: list[Variant] = []
+    seen: set[str] = set()
     for winner, its in calls:
         if its.schema != call.schema:
             making.left.append(left_out(winner.evaluation, "takes other arguments at its sizes than at those before"))

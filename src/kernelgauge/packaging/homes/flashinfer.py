@@ -116,13 +116,13 @@ def _definition(module: Path, contents: Contents, operator: Operator) -> tuple[d
         else {"shape": None, "dtype": _TYPES[type(given["value"])]}
         for name, names, given in zip(operator.arguments, axes, first.arguments, strict=True)
     }
-    given = operator.arguments[: first.inputs]
+    taken = operator.arguments[: first.inputs]
     weights = operator.arguments[first.inputs :]
     run = _RUN.format(
         arguments=", ".join(operator.arguments),
         state=first.state,
         weights="".join(f"{each}, " for each in weights),
-        inputs="".join(f"{each}, " for each in given),
+        inputs="".join(f"{each}, " for each in taken),
     )
     variable = {name: {"type": "var"} for names in axes for name in names}
     reference = "import torch\n" + (module / first.reference.file).read_text() + run

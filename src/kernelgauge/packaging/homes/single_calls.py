@@ -22,7 +22,8 @@ def single_call(trace: Trace, inputs: int) -> dict[str, Any] | None:
     places = {node: number for number, node in enumerate(n for n in nodes if n.op == "placeholder")}
     if len(calls) != 1 or calls[0].kwargs or not isinstance(calls[0].target, torch._ops.OpOverload):
         return None
-    arguments, order = [], {}
+    arguments: list[tuple[bool, Any]] = []
+    order: dict[int, int] = {}
     for number, each in enumerate(calls[0].args):
         if isinstance(each, torch.fx.Node):
             if each not in places:

@@ -66,6 +66,9 @@ def own(results: Sequence[torch.Tensor], arguments: Sequence[Any]) -> tuple[torc
     given = [each for each in arguments if isinstance(each, torch.Tensor)]
     kept: list[torch.Tensor] = []
     for each in results:
-        shared = any(each is other or torch._C._is_alias_of(each, other) for other in (*given, *kept))
-        kept.append(each.clone() if shared else each)
+        kept.append(each.clone() if any(_shared(each, other) for other in (*given, *kept)) else each)
     return tuple(kept)
+
+
+def _shared(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return one is other or bool(torch._C._is_alias_of(one, other))  # type: ignore[attr-defined]

@@ -105,7 +105,7 @@ def read(trace: Trace) -> Graph:
         elif node.op == "call_function" and str(node.target) in NOTHING:
             names[node] = named(node.args[0])
         elif node.op in ("call_function", "output"):
-            arguments = torch.fx.node.map_arg((node.args, node.kwargs), lambda each: _Name(named(each)))
+            arguments = torch.fx.node.map_arg((node.args, node.kwargs), lambda each: _Name(named(each)))  # type: ignore[arg-type, return-value]
             names[node] = f"%{len(lines)}"
             lines.append(f"{names[node]} = {node.target}{arguments}")
     inputs = tuple(places[number] for number in order["input"])

@@ -72,7 +72,8 @@ class Variant:
 
     def reference_model(self) -> torch.nn.Module:
         """The reference as a module, without its weights."""
-        return self._reference(self.device).model
+        model: torch.nn.Module = self._reference(self.device).model
+        return model
 
     def _reference(self, device: str) -> Functional:
         if device not in self._references:
