@@ -130,6 +130,15 @@ def test_compiles_as_a_whole_with_gradients_too(package: ModuleType, call: tuple
     torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
 
 
+def test_compiled_under_autocast_keeps_the_types_of_its_arguments(
+    package: ModuleType, call: tuple[torch.Tensor, ...]
+) -> None:
+    compiled = torch.compile(lambda *given: package.rms_norm(*given) + 1, fullgraph=True, backend="aot_eager")
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        found = compiled(*call)
+    torch.testing.assert_close(found, norm(*call) + 1, rtol=1e-5, atol=1e-5)
+
+
 def test_vmap_goes_to_pytorch(package: ModuleType, call: tuple[torch.Tensor, ...]) -> None:
     hidden, weight = call
     found = torch.vmap(lambda each: package.rms_norm(each, weight))(hidden)

@@ -80,8 +80,8 @@ def cuts_of(model: torch.nn.Module, inputs: list[Any], most: int, limit: int) ->
 
 
 def _trace(module: torch.nn.Module, seen: Seen, most: int) -> Trace | None:
-    args, kwargs, output = seen.calls[0]
-    if not plain(tree_flatten((args, kwargs))[0]) or not isinstance(output, torch.Tensor):
+    args, kwargs, kind = seen.calls[0]
+    if not plain(tree_flatten((args, kwargs))[0]) or not issubclass(kind, torch.Tensor):
         return None
     return module_trace(module, args, kwargs, most)
 

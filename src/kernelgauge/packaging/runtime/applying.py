@@ -99,17 +99,19 @@ def _by_class(
     args, kwargs, _ = seen.calls[0]
     leaves, _ = tree_flatten((args, kwargs))
     order = [n for n, each in enumerate(leaves) if isinstance(each, torch.Tensor)]
-    if len(order) != operator.variants[0].inputs or not _agrees(operator, state, seen, tolerance):
+    if len(order) != operator.variants[0].inputs or not _agrees(operator, module, state, seen, tolerance):
         return False
     forward = swapped(module, operator, order, names, args, kwargs)
     done.put(module, forward, Swap(name, operator.name, "class"))
     return True
 
 
-def _agrees(operator: Operator, state: Sequence[torch.Tensor], seen: Seen, tolerance: float) -> bool:
+def _agrees(
+    operator: Operator, module: torch.nn.Module, state: Sequence[torch.Tensor], seen: Seen, tolerance: float
+) -> bool:
     """Whether the reference of an operator answers a module's calls as it did, and one of them is its own."""
     own = False
-    for args, kwargs, output in seen.calls:
+    for args, kwargs, _ in seen.calls:
         leaves, _ = tree_flatten((args, kwargs))
         arguments = (*(each for each in leaves if isinstance(each, torch.Tensor)), *state)
         variant = next((each for each in operator.variants if each.miss(arguments) is None), None)
@@ -117,7 +119,7 @@ def _agrees(operator: Operator, state: Sequence[torch.Tensor], seen: Seen, toler
             continue
         own = True
         with torch.no_grad():
-            found = variant.reference(arguments)
+            found, output = variant.reference(arguments), module.forward(*args, **kwargs)
         if not close(found if isinstance(output, tuple) else found[0], output, tolerance):
             return False
     return own

@@ -6,6 +6,7 @@ Everything but the address is what `torch.compile` can look at too, so that a gu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -74,6 +75,14 @@ def autocasts(found: Sequence[Any]) -> bool:
     """Whether PyTorch would compute this call in another type than its arguments have."""
     where = next((each.device.type for each in found if isinstance(each, torch.Tensor)), "cpu")
     return where in ("cpu", "cuda") and torch.is_autocast_enabled(where)
+
+
+def without_autocast(found: Sequence[Any]) -> AbstractContextManager[Any]:
+    """In the types of the arguments, as every operator of its own: compiled code runs without autocast, too."""
+    if not autocasts(found):
+        return nullcontext()
+    where = next(each.device.type for each in found if isinstance(each, torch.Tensor))
+    return torch.autocast(where, enabled=False)
 
 
 def needs_grad(found: Sequence[Any]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import platform
 import shutil
 from functools import cache
 from importlib import metadata
@@ -61,4 +62,4 @@ def _processor() -> str:
                 return line.split(":", 1)[1].strip()
     except OSError:
         pass
-    return "unknown"
+    return platform.processor() or platform.machine()

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from .functional import own
-from .guards import PLAIN, REASONS, autocasts, needs_grad
+from .guards import PLAIN, REASONS, autocasts, needs_grad, without_autocast
 from .variants import Results, Variant
 
 
@@ -121,10 +121,11 @@ class Operator:
         """The operator in PyTorch's dispatcher: in its own memory, without autocast, with a fake and a backward."""
 
         def implementation(*arguments: Any) -> Any:
-            return self._given(own(self._implementation(arguments), arguments))
+            with without_autocast(arguments):
+                return self._given(own(self._implementation(arguments), arguments))
 
         def fake(*arguments: Any) -> Any:
-            with torch.no_grad():
+            with torch.no_grad(), without_autocast(arguments):
                 return self._given(own(self._fallback(arguments), arguments))
 
         def setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -148,7 +149,7 @@ class Operator:
             each.detach().requires_grad_(want) if isinstance(each, torch.Tensor) else each
             for each, want in zip(arguments, wanted, strict=True)
         ]
-        with torch.enable_grad():
+        with torch.enable_grad(), without_autocast(arguments):
             results = self._fallback(leaves)
         pairs = [(r, g) for r, g in zip(results, given, strict=True) if g is not None and r.requires_grad]
         asked = [leaf for leaf, want in zip(leaves, wanted, strict=True) if want]

@@ -76,21 +76,26 @@ class Applied:
 class Seen:
     """The calls of a module in a run of its model: the first of each form."""
 
-    calls: list[tuple[tuple[Any, ...], dict[str, Any], Any]] = field(default_factory=list)
+    calls: list[tuple[tuple[Any, ...], dict[str, Any], type]] = field(default_factory=list)
+    """Arguments, and what kind of thing was returned. Modules of one class share arguments of one form, so that not
+    every activation of a model is kept."""
 
 
 def seen_calls(model: torch.nn.Module, run: Callable[[], Any]) -> tuple[dict[str, Seen], Any]:
     """By module's name its calls in `run`, one of each form, and what `run` returns."""
     found: dict[str, Seen] = {}
     forms: set[Any] = set()
+    shared: dict[Any, Any] = {}
 
     def hook(name: str) -> Callable[..., None]:
-        def keep(_: Any, args: Any, kwargs: Any, output: Any) -> None:
-            form = (name, form_of(args, kwargs))
-            if form not in forms:
-                forms.add(form)
-                copied = tree_map_only(torch.Tensor, lambda t: t.detach(), (args, kwargs, output))
-                found.setdefault(name, Seen()).calls.append(copied)
+        def keep(module: torch.nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+            form = form_of(args, kwargs)
+            if (name, form) not in forms:
+                forms.add((name, form))
+                if (type(module), form) not in shared:
+                    given = tree_map_only(torch.Tensor, lambda t: t.detach(), (args, kwargs))
+                    shared[type(module), form] = given
+                found.setdefault(name, Seen()).calls.append((*shared[type(module), form], type(output)))
 
         return keep
 
@@ -124,9 +129,9 @@ class Matcher:
 
     def find(self, module: torch.nn.Module, seen: Seen) -> Found | None:
         """The operator that answers one of a module's calls; None if none does."""
-        for args, kwargs, output in seen.calls:
+        for args, kwargs, kind in seen.calls:
             leaves, _ = tree_flatten((args, kwargs))
-            if not plain(leaves) or not isinstance(output, torch.Tensor | tuple):
+            if not plain(leaves) or not issubclass(kind, torch.Tensor | tuple):
                 continue
             given = _sizes([each for each in leaves if isinstance(each, torch.Tensor)])
             if not any(wanted <= given for wanted in self._sizes):
