@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from kernelgauge import __version__
 from kernelgauge.config import Protocol, first_complaint
 from kernelgauge.errors import ProblemError, UsageError
-from kernelgauge.packaging.winners import LeftOut, Winner, left_out, why_not
+from kernelgauge.packaging.winners import LeftOut, Winner, class_of, left_out, why_not
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.problems.sizes import Constant, with_constants
 from kernelgauge.schema import Candidate, Problem, RunHeader
@@ -75,7 +75,10 @@ class Judged:
             fit = []
             for sample, winner in enumerate(winners):
                 judged = self._judged(problem, winner, sample)
-                if reason := why_not(judged.evaluation):
+                reason = why_not(judged.evaluation)
+                if reason is None and class_of(judged.evaluation) != class_of(winner.evaluation):
+                    reason = "was judged on another machine than at its first shape"
+                if reason:
                     named = ", ".join(f"{name} = {value}" for name, value in constants.items())
                     left.append(left_out(judged.evaluation, f"{reason} (at {named})"))
                 else:
