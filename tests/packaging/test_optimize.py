@@ -68,9 +68,11 @@ def test_the_compilers_kernels_speed_up_a_model(patient: str, tmp_path: Path) ->
 def test_an_experts_kernels_are_named_after_the_cuts(patient: str, tmp_path: Path) -> None:
     answers = tmp_path / "answers"
     answers.mkdir()
-    kernel = (PROBLEMS / "rms_norm_c.py").read_text()
-    kernel = kernel.replace("def __init__(self, width, eps)", "def __init__(self, width=512, eps=1e-6)")
-    (answers / "norm.py").write_text(kernel.replace("self.weight", "self.w0"))
+    kernel = (PROBLEMS / "gated_c.py").read_text().replace("#pragma omp simd", "#pragma omp parallel for simd")
+    # Eager PyTorch uses every core here, and so must who is to be faster.
+    (answers / "gate.py").write_text(
+        kernel.replace('"-fopenmp-simd"', '"-fopenmp"').replace('"-lm"', '"-lm", "-lgomp"')
+    )
     asked = ("optimize", str(MODEL), "--out", str(tmp_path / "out"), "--most-calls", "12", "--name", "expert_blocks")
     done = command_here(
         *asked,
@@ -87,8 +89,8 @@ def test_an_experts_kernels_are_named_after_the_cuts(patient: str, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     won = {cut["name"]: cut["speedup"] for cut in said["cuts"]}
-    assert won["norm"] > 1 and won["gate"] is None
-    assert [swap["module"] for swap in said["swaps"]] == ["blocks.0.norm", "blocks.1.norm"]
+    assert won["norm"] is None and won["gate"] > 1, said["cuts"]
+    assert [swap["module"] for swap in said["swaps"]] == ["blocks.0.act", "blocks.1.act"]
 
 
 def test_what_cannot_be_optimized_says_why(tmp_path: Path) -> None:
