@@ -21,6 +21,7 @@ ROOMS = (
     *(
         "__main__",
         "cli",
+        "packaging",
         "runs",
         "models.forecasting",
         "models.logs",

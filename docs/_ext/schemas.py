@@ -18,6 +18,8 @@ from pydantic.json_schema import GenerateJsonSchema
 from kernelgauge.forecast.replay import Saved
 from kernelgauge.forecast.score import Score
 from kernelgauge.generation.foreign import Unusable
+from kernelgauge.packaging.contents import Contents
+from kernelgauge.packaging.optimize import Optimized
 from kernelgauge.pairs import check as pair_check
 from kernelgauge.pairs import row as pair_row
 from kernelgauge.pairs import turns as pair_turns
@@ -99,6 +101,7 @@ STORED = {
     "row": Described(dataset.Row, "a line of what `problems dataset` writes"),
     "comparison": Described(forecasts.Comparison, "a line of what `forecast build` writes"),
     "forecast": Described(forecasts.Forecast, "a line of what `forecast predict` writes"),
+    "package": Described(Contents, "`package.json` of a written package, which counts its format by itself"),
     "suite": Described(suites.About, "`suite.json` of an imported suite, which counts its format by itself"),
 }
 PRINTED = {
@@ -135,6 +138,12 @@ PRINTED = {
             order=tuple[_with(forecasts.Forecast, file=(str, ...)), ...],  # type: ignore[misc]
         ),
         "`forecast order --json`",
+    ),
+    "packaged": Described(
+        _printed("Packaged", "A package that was written.", folder=str, package=Contents), "`package --json`"
+    ),
+    "optimized": Described(
+        _with(Optimized, format=(int, ...)), "`optimize --json`; `optimized.json`, without the format", NULL
     ),
     "doctor": Described(
         _printed(

@@ -16,6 +16,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from kernelgauge.config import Limits, Protocol
     from kernelgauge.errors import KernelgaugeError, MachineError
+    from kernelgauge.packaging.apply import apply
+    from kernelgauge.packaging.package import package
     from kernelgauge.problems.loader import load_problem
     from kernelgauge.report.runs import StoredRun
     from kernelgauge.runs import load
@@ -63,6 +65,8 @@ _HOMES = {
     "MachineError": "kernelgauge.errors",
     "StoredRun": "kernelgauge.report.runs",
     "Session": "kernelgauge.session.session",
+    "apply": "kernelgauge.packaging.apply",
+    "package": "kernelgauge.packaging.package",
     "evaluate": "kernelgauge.session.default",
     "profile": "kernelgauge.session.default",
     "run": "kernelgauge.session.run",
@@ -93,9 +97,11 @@ __all__ = [
     "TooLarge",
     "Trial",
     "__version__",
+    "apply",
     "evaluate",
     "load",
     "load_problem",
+    "package",
     "profile",
     "run",
 ]

@@ -21,6 +21,8 @@ from kernelgauge.cli import (
     forecast,
     judge,
     leaderboard,
+    optimize,
+    package,
     pairs,
     problems,
     profiling,
@@ -71,6 +73,8 @@ app.command("replay-check")(replay_check.replay_check)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("export")(export.export)
+app.command("package")(package.package)
+app.command("optimize")(optimize.optimize)
 app.command("leaderboard")(leaderboard.leaderboard)
 app.command("serve")(serve.serve)
 app.command("judge")(judge.judge)

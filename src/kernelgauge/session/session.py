@@ -164,9 +164,9 @@ class Session:
             found = profiler.profile(problem, candidate)
             return found.model_copy(update={"seconds": time.monotonic() - started})
 
-    def describe(self, problem: Problem) -> dict[str, Any]:
+    def describe(self, problem: Problem, math: MathMode = "ieee") -> dict[str, Any]:
         """Names, shapes, FLOPs and bytes of a problem, without its memory. Raises ProblemError if its code fails."""
-        return description.described(self._zygote, problem, preload=description.DESCRIBED_WITH)
+        return description.described(self._zygote, problem, math, preload=description.DESCRIBED_WITH)
 
     def work(self, problem: Problem, math: MathMode = "ieee") -> Work | None:
         """FLOPs and bytes of one call at the least, kept on disk; None where they cannot be told without its memory.

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.nn.modules.dropout import _DropoutNd
 
 from kernelgauge.backends.loading import import_file
 from kernelgauge.config import MathMode
@@ -60,8 +61,10 @@ def describe(path: Path, math: MathMode = "ieee") -> dict[str, Any]:
     """Shapes, names and work of a problem at the sizes in its text, on the meta device: without its memory.
 
     `flops` counts matrix products, convolutions and attention (`torch.utils.flop_counter`); `bytes` tells inputs,
-    each parameter and outputs apart. `moved` are the bytes that it has to read and write (see `bytes_read`). Where
-    the forward looks at values, what follows from running it is None.
+    each parameter and outputs apart. `layout` says what an operator needs to know: parameters and buffers in their
+    order, the outputs' strides, buffers that a call changes, modules that draw at random. `moved` are the bytes that
+    it has to read and write (see `bytes_read`). Where the forward looks at values, what follows from running it is
+    None.
     """
     # Here, not above: it imports Triton, which must not be in the zygote before a worker has said how it is to run.
     from torch.utils.flop_counter import FlopCounterMode
@@ -75,6 +78,7 @@ def describe(path: Path, math: MathMode = "ieee") -> dict[str, Any]:
         given = [value for value in inputs if isinstance(value, torch.Tensor)]
         weights = list(model.parameters())
         try:
+            versions = {name: buffer._version for name, buffer in model.named_buffers()}
             # With gradients, though none is computed: their graph tells which parameters reach an output.
             with torch.enable_grad(), Reads([*given, *weights]) as reads, FlopCounterMode(display=False) as counter:
                 outputs: list[torch.Tensor] | None = flatten(model(*inputs))
@@ -84,6 +88,7 @@ def describe(path: Path, math: MathMode = "ieee") -> dict[str, Any]:
             outputs = None  # a forward that looks at values, which the meta device has not
     names = list(inspect.signature(module.Model.forward).parameters)[1:]
     buffers = {name for name, _ in model.named_buffers()}
+    state = dict([*model.named_parameters(), *model.named_buffers()])
     return {
         "constants": {n: _plain(v) for n, v in vars(module).items() if isinstance(v, _PLAIN) and n[:1] != "_"},
         "inputs": [{"name": n, **_shape_and_dtype(v)} for n, v in zip(names, inputs, strict=False)],
@@ -91,6 +96,14 @@ def describe(path: Path, math: MathMode = "ieee") -> dict[str, Any]:
         "state": {name: list(tensor.shape) for name, tensor in model.state_dict().items()},
         "buffers": [name for name in model.state_dict() if name in buffers],
         "output": [_shape_and_dtype(tensor) for tensor in outputs] if outputs is not None else None,
+        "layout": {
+            "state": [{"name": name, **_shape_and_dtype(tensor)} for name, tensor in state.items()],
+            "strides": [list(tensor.stride()) for tensor in outputs],
+            "changed": [name for name, buffer in model.named_buffers() if buffer._version != versions[name]],
+            "random": sorted({type(m).__name__ for m in model.modules() if isinstance(m, _DropoutNd) and m.p > 0}),
+        }
+        if outputs is not None
+        else None,
         "flops": counter.get_total_flops() or None if outputs is not None else None,
         "bytes": {
             "inputs": _bytes(given),

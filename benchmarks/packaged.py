@@ -1,0 +1,72 @@
+"""How much faster do models get by packages of judged kernels? Llama, a vision transformer, a U-Net, by `optimize`.
+
+    python benchmarks/packaged.py --device cuda --out runs/packaged            # the compiler's kernels
+    python benchmarks/packaged.py --device cuda --out runs/packaged --contestant folder:answers/llama --only llama
+
+Each model is a file of `benchmarks/packaged_models`, with random weights. A line a model, and `packaged.json` with
+all figures: before, after, ratio with its interval, error of the answer, and what became of each part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from kernelgauge.hardware.environment import environment
+from kernelgauge.packaging.optimize import Optimized, optimize
+
+MODELS = Path(__file__).parent / "packaged_models"
+
+
+def line(name: str, found: Optimized) -> str:
+    """A row for a reader."""
+    won = sum(cut.speedup is not None for cut in found.cuts)
+    parts = f"{won} of {len(found.cuts)} problems won"
+    if found.interval is None:
+        return f"| {name} | | | | {parts} | |"
+    low, high = found.interval
+    ratio = f"{found.speedup:.3f} ({low:.3f} to {high:.3f})"
+    return f"| {name} | {found.before_ms:.4g} | {found.after_ms:.4g} | {ratio} | {parts} | {found.error:.1g} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--contestant", default="inductor")
+    parser.add_argument("--protocol", default="strict")
+    parser.add_argument("--only", default="", help="names of models, such as llama,vit")
+    parser.add_argument("--pairs", type=int, default=30)
+    parser.add_argument("--most-calls", type=int, default=60)
+    parser.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args()
+    wanted = [name for name in given.only.split(",") if name] or [path.stem for path in sorted(MODELS.glob("*.py"))]
+    print("| model | before, ms | after, ms | ratio (95 %) | parts | error |\n|---|---:|---:|---:|---|---:|")
+    found = {}
+    for name in wanted:
+        found[name] = optimize(
+            MODELS / f"{name}.py",
+            given.out / name,
+            contestant=given.contestant,
+            name=f"{name}_kernels",
+            device=given.device,
+            protocol=given.protocol,
+            most=given.most_calls,
+            pairs=given.pairs,
+            replace=True,
+            tell=lambda what, name=name: print(f"{name}: {what}", file=sys.stderr),
+        )
+        print(line(name, found[name]), flush=True)
+    said = {
+        "environment": environment(len(os.sched_getaffinity(0))).model_dump(mode="json"),
+        "contestant": given.contestant,
+        "protocol": given.protocol,
+        "models": {name: each.model_dump(mode="json") for name, each in found.items()},
+    }
+    (given.out / "packaged.json").write_text(json.dumps(said, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""`kernelgauge optimize`: a model with kernels that were judged on its own shapes, before and after."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kernelgauge.cli.options import AsJson, DeviceName, ProtocolName, value_of
+from kernelgauge.cli.printed import print_object
+
+
+def optimize(
+    model: Annotated[Path, typer.Argument(help="A file with Model, get_inputs and get_init_inputs.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for problems, run and package; one is gone on with.")],
+    contestant: Annotated[
+        str, typer.Option("--contestant", help="Who answers: inductor, folder:DIR, or module:Class.")
+    ] = "inductor",
+    name: Annotated[str, typer.Option("--name", help="Of the package's module.")] = "kernels",
+    device: DeviceName = None,
+    protocol: ProtocolName = "strict",
+    most: Annotated[int, typer.Option("--most-calls", min=2, help="Calls of ATen in a problem.")] = 60,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Problems, the most of the time first.")] = 8,
+    pairs: Annotated[
+        int, typer.Option("--pairs", min=6, help="Runs of the model, with the package and without.")
+    ] = 15,
+    licence: Annotated[
+        str, typer.Option("--license", help="Of the kernels, as their owner states it.")
+    ] = "not stated",
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite a package of that name.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a model faster: cut it into problems, judge a contestant on them, package the winners, measure the model.
+
+    The problems have the model's own shapes, and inputs spread out as those that it saw.
+    """
+    from kernelgauge.cli.progress import RunProgress
+    from kernelgauge.packaging.optimize import optimize as made
+
+    def tell(what: str) -> None:
+        typer.echo(f"kernelgauge: {what}", err=True)
+
+    with RunProgress() as watch:
+        done = made(
+            model,
+            out,
+            contestant=contestant,
+            name=name,
+            device=value_of(device),
+            protocol=protocol,
+            most=most,
+            limit=limit,
+            pairs=pairs,
+            licence=licence,
+            replace=replace,
+            watch=watch,
+            tell=tell,
+        )
+    if as_json:
+        print_object(done)
+        return
+    for cut in done.cuts:
+        where = f"{cut.name}: {cut.share:.1%} of the time, {len(cut.modules)} modules"
+        typer.echo(f"{where}, {cut.speedup:.3g}x" if cut.speedup else f"{where}, no kernel: it {cut.reason}")
+    if done.interval is None:
+        typer.echo("no kernel won: the model stays as it is")
+        return
+    low, high = done.interval
+    typer.echo(f"before {done.before_ms:.4g} ms, after {done.after_ms:.4g} ms, difference {done.error:.2g}")
+    typer.echo(f"{done.speedup:.3g}x (95 % between {low:.3g} and {high:.3g}); {done.package}: pip install {out}")

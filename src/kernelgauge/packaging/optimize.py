@@ -1,0 +1,244 @@
+"""A model made faster: cut into problems, answered by a contestant, judged, packaged, measured before and after."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from kernelgauge.config import Protocol
+from kernelgauge.errors import MachineError, ProblemError, UsageError
+from kernelgauge.generation.contestant import Contestant
+from kernelgauge.hardware.environment import visible_devices
+from kernelgauge.judging import running_device
+from kernelgauge.packaging.contents import Contents
+from kernelgauge.packaging.named_folder import NamedFolder
+from kernelgauge.packaging.names import check_package_name
+from kernelgauge.packaging.package import UNSTATED, NothingToPackage, package
+from kernelgauge.packaging.winners import LeftOut
+from kernelgauge.packaging.writing import check_free
+from kernelgauge.problems import own_file
+from kernelgauge.schema import Record
+from kernelgauge.session.contest import Watch
+from kernelgauge.session.run import judge_run, planned
+from kernelgauge.store.disk import make_folder, write_whole
+from kernelgauge.store.run import Run
+from kernelgauge.timing.ratio import paired
+
+_CUTTING = "kernelgauge.packaging.cutting"
+_MEASURING = "kernelgauge.packaging.measuring"
+_CONFIDENCE = 0.95
+_SECONDS = 1800.0
+
+
+class Cut(Record):
+    """A problem that was cut out of a model."""
+
+    name: str
+    problem: str
+    """Path of its file."""
+    modules: tuple[str, ...]
+    """Where in the model it is."""
+    share: float
+    """Of the model's time."""
+    speedup: float | None = None
+    """Of the kernel that was packaged for it; None where there is none."""
+    reason: str = ""
+    """Why there is none."""
+
+
+class Optimized(Record):
+    """What `optimize` found: the model before and after, and what became of each part."""
+
+    model: str
+    device: str
+    contestant: str
+    package: str | None
+    """Folder of the package; None where no kernel won."""
+    before_ms: float | None = None
+    """Median; None, as all that follows, where no kernel won."""
+    after_ms: float | None = None
+    speedup: float | None = None
+    interval: tuple[float, float] | None = None
+    confidence: float = _CONFIDENCE
+    pairs: int = 0
+    error: float | None = None
+    """Root mean square of the difference of both answers, relative to the answer."""
+    swaps: tuple[dict[str, str], ...] = ()
+    cuts: tuple[Cut, ...]
+    skipped: tuple[dict[str, str], ...]
+    """Modules of which no problem was made, and why."""
+
+
+def optimize(
+    model: str | Path,
+    out: str | Path,
+    *,
+    contestant: str | Contestant = "inductor",
+    name: str = "kernels",
+    device: str | None = None,
+    protocol: str | Protocol = "strict",
+    most: int = 60,
+    limit: int = 8,
+    pairs: int = 15,
+    licence: str = UNSTATED,
+    replace: bool = False,
+    watch: Watch | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Optimized:
+    """Cut a model into problems, judge what a contestant gives for them, package the winners, and measure the model.
+
+    Args:
+        model: a file in a problem's form: `Model`, `get_inputs`, `get_init_inputs`.
+        out: folder for the problems, the run and the package. The same call goes on where one was interrupted.
+        contestant: who answers, as `run` takes it; the files of a `folder:DIR` are named after the problems.
+        most: calls of ATen in a problem; of modules within each other, the outermost that has no more is one.
+        limit: problems, those with the most of the model's time first.
+        pairs: runs of the model with the package and without.
+
+    Raises:
+        UsageError: the file is no model, its code fails, or it has no part that can be a problem.
+        DeviceMissing: this machine has no such device.
+        StoreError: `out` cannot be used.
+        MachineError: the machine failed; the same call goes on.
+    """
+    path, out = Path(model), Path(out)
+    check_package_name(name)
+    own_file.read(path)
+    where = running_device(device)
+    check_free(out, name, replace)
+    tell("cutting the model into problems")
+    asked = {"path": str(path.absolute()), "device": where, "most": most, "limit": limit}
+    found = _asked(_CUTTING, asked, str(path), where)
+    if not found["cuts"]:
+        raise UsageError(f"{path}: no part of it can be a problem{_why(found['skipped'])}")
+    cuts = [_written(out / "problems", each) for each in found["cuts"]]
+    who = _contestant(contestant)
+    plan = planned(who, problems=[cut.problem for cut in cuts], device=where, protocol=protocol)
+    tell(f"judging {plan.contestant.name} on {len(cuts)} problems")
+    with plan.opened(out / "run") as store:
+        failed = judge_run(plan.contestant, store, plan.header.problems, plan.protocol, watch=watch)
+    if machine := [done for done in failed if isinstance(done.result, MachineError)]:
+        raise MachineError(f"{len(machine)} problems were not judged; the same command tries them again")
+    reasons = {done.task.problem: str(done.result) for done in failed}
+    contents, left = _packaged(out, name, licence, replace)
+    tell("measuring the model with the package and without")
+    measured = None
+    if contents is not None:
+        asked = {"folder": str(out.absolute()), "name": name, "pairs": pairs, "tolerance": 1e-3}
+        measured = _asked(_MEASURING, {**asked, "path": str(path.absolute()), "device": where}, str(path), where)
+    made = _optimized(path, where, plan.contestant.name, out, measured, contents)
+    told = _told(out, cuts, contents, left, reasons)
+    done = made.model_copy(update={"cuts": told, "skipped": tuple(found["skipped"])})
+    write_whole(out / "optimized.json", done.model_dump_json(indent=1).encode() + b"\n")
+    return done
+
+
+def _contestant(named: str | Contestant) -> str | Contestant:
+    kind, _, folder = named.partition(":") if isinstance(named, str) else ("", "", "")
+    return NamedFolder(Path(folder)) if kind == "folder" else named
+
+
+def _packaged(out: Path, name: str, licence: str, replace: bool) -> tuple[Contents | None, tuple[LeftOut, ...]]:
+    """The package of the run's winners; None if there are none, with who was left out in either case."""
+    try:
+        contents = package([out / "run"], out, name=name, licence=licence, replace=replace).contents
+    except NothingToPackage as nothing:
+        return None, tuple(nothing.left)
+    return contents, contents.left_out
+
+
+def _optimized(
+    path: Path, device: str, contestant: str, out: Path, measured: dict[str, Any] | None, contents: Contents | None
+) -> Optimized:
+    if measured is None or contents is None:
+        given: dict[str, Any] = {"package": None}
+    else:
+        before, after = measured["before_ms"], measured["after_ms"]
+        ratio = paired(before, after, _CONFIDENCE)
+        given = {
+            "package": str(out / contents.name),
+            "before_ms": _median(before),
+            "after_ms": _median(after),
+            "speedup": ratio.estimate,
+            "interval": (ratio.low, ratio.high),
+            "pairs": len(before),
+            "error": measured["error"],
+            "swaps": tuple(measured["swaps"]),
+        }
+    return Optimized(model=str(path), device=device, contestant=contestant, cuts=(), skipped=(), **given)
+
+
+def _told(
+    out: Path,
+    cuts: list[Cut],
+    contents: Contents | None,
+    left: tuple[LeftOut, ...],
+    reasons: dict[str, str],
+) -> tuple[Cut, ...]:
+    """The cuts with what became of each."""
+    operators = contents.operators if contents else ()
+    won = {each.variants[0].provenance.problem: each.variants[0].provenance.speedup for each in operators}
+    with Run.open(out / "run") as run:
+        why = {skip.problem: f"no candidate: {skip.reason}" for skip in run.skips()}
+    why |= {each.problem: each.reason for each in left} | reasons
+    return tuple(
+        cut.model_copy(
+            update={
+                "speedup": won.get(cut.problem),
+                "reason": "" if cut.problem in won else " ".join(why.get(cut.problem, "not judged").split())[:400],
+            }
+        )
+        for cut in cuts
+    )
+
+
+def _written(folder: Path, cut: dict[str, Any]) -> Cut:
+    make_folder(folder)
+    path = folder / f"{cut['name']}.py"
+    write_whole(path, cut["source"].encode())
+    return Cut(name=cut["name"], problem=str(path), modules=tuple(cut["modules"]), share=cut["share"])
+
+
+def _asked(module: str, request: dict[str, Any], what: str, device: str) -> dict[str, Any]:
+    """What a process of its own answers. Raises ProblemError with the end of what it said if it fails."""
+    sees = {} if device == "cpu" else {"CUDA_VISIBLE_DEVICES": visible_devices(device)}
+    if device != "cpu":
+        request = {**request, "device": "cuda"}
+    with subprocess.Popen(
+        [sys.executable, "-m", module],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **sees},
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as child:
+        try:
+            out, err = child.communicate(json.dumps(request), timeout=_SECONDS)
+        except BaseException as error:
+            os.killpg(child.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise ProblemError(f"{what} took longer than {_SECONDS:g} s") from error
+            raise
+    if child.returncode == -signal.SIGKILL:
+        raise MachineError(f"the process of {what} was killed from outside; is this machine out of memory?")
+    if child.returncode:
+        last = (err.strip().splitlines() or ["no message"])[-1]
+        raise ProblemError(f"{what} fails: {last}")
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def _median(samples: list[float]) -> float:
+    return sorted(samples)[len(samples) // 2]
+
+
+def _why(skipped: list[dict[str, str]]) -> str:
+    return ": " + "; ".join(f"{each['module']} {each['reason']}" for each in skipped[:3]) if skipped else ""

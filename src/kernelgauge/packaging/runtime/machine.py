@@ -1,0 +1,65 @@
+"""Whether this machine is one of the class on which the kernels of a package were judged."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shutil
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+
+
+def machine_of(device: str) -> dict[str, Any]:
+    """What must agree: the device by name and capability, and PyTorch. `device` is `cpu`, `cuda` or `cuda:1`."""
+    kind = device.partition(":")[0]
+    if kind == "cuda":
+        name, capability = (
+            torch.cuda.get_device_name(device),
+            "{}.{}".format(*torch.cuda.get_device_capability(device)),
+        )
+    else:
+        name, capability = _processor(), torch.backends.cpu.get_cpu_capability()
+    return {"device": kind, "name": name, "capability": capability, "torch": _release(torch.__version__)}
+
+
+@cache
+def why_other(device: str, judged_on: tuple[tuple[str, Any], ...]) -> str | None:
+    """Why kernels that were judged there are not used on this device here, in a sentence; None if they are."""
+    here = machine_of(device)
+    for name, what in (("device", "on"), ("name", "on"), ("capability", "for"), ("torch", "with PyTorch")):
+        wanted = dict(judged_on)[name]
+        if wanted is not None and here[name] != wanted:
+            return f"they were judged {what} {wanted}, and this is {here[name]}"
+    return None
+
+
+def missing_tool(backend: str, triton: str | None) -> str | None:
+    """What a kernel of this language cannot be built without, in a sentence; None if it is here."""
+    if backend == "cpp" and not shutil.which(os.environ.get("CXX") or "g++"):
+        return "there is no C++ compiler on the path"
+    if backend == "triton":
+        if importlib.util.find_spec("triton") is None:
+            return "Triton is not installed"
+        if triton and _release(metadata.version("triton")) != _release(triton):
+            return f"they were judged with Triton {triton}, and this is {metadata.version('triton')}"
+    return None
+
+
+def _release(version: str) -> str:
+    return version.partition("+")[0]
+
+
+@cache
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

@@ -1,0 +1,257 @@
+"""A model's modules answered by a package's operators, where they compute the very same.
+
+A module is swapped if its forward makes the same calls of ATen, with the same constants on the same shapes, as the
+reference of a kernel does (`graphs`); or if its owner names its class, and its answers agree. Its own forward stays,
+and answers whatever the guard refuses.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_map_only
+
+from .graphs import Graph, Trace, graph_of, read, trace_of
+from .operators import Operator
+from .variants import Variant
+
+MOST_CALLS = 200
+"""Of ATen, in a forward that is compared."""
+
+
+@dataclass(frozen=True)
+class Swap:
+    """A module, or a part of its forward, that an operator answers now."""
+
+    module: str
+    operator: str
+    how: str
+    """`graph`: the same calls of ATen; `class`: its owner named it; `pattern`: a part of its forward."""
+
+
+@dataclass
+class Applied:
+    """What was swapped in a model; `undo` gives every module its own forward back."""
+
+    swaps: list[Swap] = field(default_factory=list)
+    _forwards: list[tuple[torch.nn.Module, Any]] = field(default_factory=list)
+
+    def undo(self) -> None:
+        """Every module as it was."""
+        self._restore()
+        self._forwards.clear()
+        self.swaps.clear()
+
+    @contextmanager
+    def lifted(self) -> Iterator[None]:
+        """While open, every module is as it was: to compare both."""
+        swapped = [(module, module.forward) for module, _ in self._forwards]
+        self._restore()
+        try:
+            yield
+        finally:
+            for module, forward in swapped:
+                module.forward = forward  # type: ignore[method-assign]
+
+    def _restore(self) -> None:
+        for module, before in reversed(self._forwards):
+            if before is None:
+                del module.forward
+            else:
+                module.forward = before  # type: ignore[method-assign]
+
+    def put(self, module: torch.nn.Module, forward: Callable[..., Any], swap: Swap) -> None:
+        """Answer calls of a module by `forward` from now on."""
+        self._forwards.append((module, module.__dict__.get("forward")))
+        module.forward = forward  # type: ignore[method-assign]
+        self.swaps.append(swap)
+
+
+@dataclass
+class Seen:
+    """The calls of a module in a run of its model: the first of each form."""
+
+    calls: list[tuple[tuple[Any, ...], dict[str, Any], type]] = field(default_factory=list)
+    """Arguments, and what kind of thing was returned. Modules of one class share arguments of one form, so that not
+    every activation of a model is kept."""
+
+
+def seen_calls(model: torch.nn.Module, run: Callable[[], Any]) -> tuple[dict[str, Seen], Any]:
+    """By module's name its calls in `run`, one of each form, and what `run` returns."""
+    found: dict[str, Seen] = {}
+    forms: set[Any] = set()
+    shared: dict[Any, Any] = {}
+
+    def hook(name: str) -> Callable[..., None]:
+        def keep(module: torch.nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+            form = form_of(args, kwargs)
+            if (name, form) not in forms:
+                forms.add((name, form))
+                if (type(module), form) not in shared:
+                    given = tree_map_only(torch.Tensor, lambda t: t.detach(), (args, kwargs))
+                    shared[type(module), form] = given
+                found.setdefault(name, Seen()).calls.append((*shared[type(module), form], type(output)))
+
+        return keep
+
+    hooks = [m.register_forward_hook(hook(name), with_kwargs=True) for name, m in model.named_modules() if name]
+    try:
+        with torch.no_grad():
+            return found, run()
+    finally:
+        for each in hooks:
+            each.remove()
+
+
+def form_of(args: Any, kwargs: Any) -> Any:
+    """What two calls share that differ in values alone: structure, shapes and types of tensors, all other values."""
+    leaves, structure = tree_flatten((args, kwargs))
+    parts = [(tuple(t.shape), t.dtype) if isinstance(t, torch.Tensor) else repr(t) for t in leaves]
+    return (str(structure), *parts)
+
+
+class Matcher:
+    """Looks for modules whose forward is the reference of an operator."""
+
+    def __init__(self, operators: Mapping[str, Operator]) -> None:
+        self._known: dict[str, tuple[Operator, Variant, Graph]] = {}
+        self._sizes: list[Counter[Any]] = []
+        for operator in operators.values():
+            for variant in operator.variants:
+                if graph := _reference_graph(variant):
+                    self._known.setdefault(graph.text, (operator, variant, graph))
+                    self._sizes.append(_sizes([a for a in variant.arguments[: variant.inputs] if a.is_tensor]))
+
+    def find(self, module: torch.nn.Module, seen: Seen) -> Found | None:
+        """The operator that answers one of a module's calls; None if none does."""
+        for args, kwargs, kind in seen.calls:
+            leaves, _ = tree_flatten((args, kwargs))
+            if not plain(leaves) or not issubclass(kind, torch.Tensor | tuple):
+                continue
+            given = _sizes([each for each in leaves if isinstance(each, torch.Tensor)])
+            if not any(wanted <= given for wanted in self._sizes):
+                continue
+            trace = module_trace(module, args, kwargs)
+            graph = None if trace is None else read(trace)
+            if graph is not None and (known := self._known.get(graph.text)):
+                return Found(*known, graph, args, kwargs)
+        return None
+
+
+@dataclass(frozen=True)
+class Found:
+    """The operator and variant that answer a call of a module, and both their graphs."""
+
+    operator: Operator
+    variant: Variant
+    reference: Graph
+    own: Graph
+    args: Any
+    kwargs: Any
+
+
+def plain(leaves: Sequence[Any]) -> bool:
+    """Whether a call gets tensors and values alone: a cache, say, is changed by it, which no operator does."""
+    return all(each is None or isinstance(each, _VALUES) for each in leaves)
+
+
+_VALUES = (torch.Tensor, bool, int, float, str, torch.dtype, torch.device)
+
+
+def module_trace(module: torch.nn.Module, args: Any, kwargs: Any, most: int = MOST_CALLS) -> Trace | None:
+    """The trace of one call of a module; its inputs are the leaves of its arguments."""
+    leaves, structure = tree_flatten((args, kwargs))
+    names, state = state_of(module)
+
+    def forward(inputs: Sequence[Any], weights: Sequence[torch.Tensor]) -> Any:
+        given_args, given_kwargs = structure.unflatten(list(inputs))
+        return torch.func.functional_call(module, dict(zip(names, weights, strict=True)), given_args, given_kwargs)
+
+    return trace_of(forward, leaves, state, most)
+
+
+def state_of(module: torch.nn.Module) -> tuple[list[str], list[torch.Tensor]]:
+    """Names and tensors of a module's parameters and buffers, in order."""
+    found = dict([*module.named_parameters(), *module.named_buffers()])
+    return list(found), [tensor.detach() for tensor in found.values()]
+
+
+def swapped(
+    module: torch.nn.Module,
+    operator: Operator,
+    order: Sequence[int],
+    weights: Sequence[str],
+    args: Any,
+    kwargs: Any,
+) -> Callable[..., Any]:
+    """A forward that asks the operator where its guard lets it, and the module's own forward otherwise.
+
+    Args:
+        order: which of the call's leaves each input of the operator is.
+        weights: names of the module's own weights, in the operator's order.
+        args, kwargs: of a call of the form that is answered; one of another form is the module's own.
+    """
+    own, mode = module.forward, module.training
+    holders = [_holder(module, name) for name in weights]
+    known, structure = tree_flatten((args, kwargs))
+    fixed = [(n, each) for n, each in enumerate(known) if not isinstance(each, torch.Tensor)]
+    single = len(known) == len(args) == 1
+
+    def inputs_of(args: Any, kwargs: Any) -> tuple[Any, ...] | None:
+        if single and len(args) == 1 and not kwargs:
+            return tuple(args)
+        leaves, found = tree_flatten((args, kwargs))
+        if found != structure or any(leaves[n] != value for n, value in fixed):
+            return None
+        return tuple(leaves[number] for number in order)
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        inputs = inputs_of(args, kwargs) if module.training == mode else None
+        reason: str | None = "arguments"
+        if inputs is not None:
+            arguments = (*inputs, *[getattr(owner, name) for owner, name in holders])
+            reason = operator.ready(arguments)
+            if reason is None:
+                return operator(*arguments)
+        if not torch.compiler.is_compiling():
+            operator.misses[str(reason)] += 1
+        return own(*args, **kwargs)
+
+    return forward
+
+
+def close(found: Any, wanted: Any, tolerance: float) -> bool:
+    """Whether every tensor of an answer is as another one's, by root mean square relative to that."""
+    pairs = list(zip(tree_flatten(found)[0], tree_flatten(wanted)[0], strict=True))
+    for one, other in pairs:
+        if isinstance(other, torch.Tensor) and other.is_floating_point():
+            scale = other.double().square().mean().sqrt().clamp(min=1e-30)
+            if not (one.double() - other.double()).square().mean().sqrt() <= tolerance * scale:
+                return False
+        elif isinstance(other, torch.Tensor) and not torch.equal(one, other):
+            return False
+    return True
+
+
+def _holder(module: torch.nn.Module, path: str) -> tuple[torch.nn.Module, str]:
+    owner, _, name = path.rpartition(".")
+    return module.get_submodule(owner), name
+
+
+def _sizes(tensors: Sequence[Any]) -> Counter[Any]:
+    return Counter((tuple(each.shape), each.dtype) for each in tensors)
+
+
+def _reference_graph(variant: Variant) -> Graph | None:
+    arguments = [each.drawn(variant.device) for each in variant.arguments]
+
+    def forward(inputs: Sequence[Any], weights: Sequence[torch.Tensor]) -> Any:
+        found = variant.reference([*inputs, *weights])
+        return found[0] if len(found) == 1 else found
+
+    return graph_of(forward, arguments[: variant.inputs], arguments[variant.inputs :], MOST_CALLS)

@@ -1,0 +1,224 @@
+"""The texts of a written package: its module, its project file, its README and its tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kernelgauge.packaging.contents import Contents
+
+MODULE = '''"""Kernels that kernelgauge has judged, as PyTorch operators that fall back to PyTorch."""
+
+from __future__ import annotations
+
+import hashlib as _hashlib
+from pathlib import Path as _Path
+
+_HOME = _Path(__file__).parent
+# Before any of them is loaded.
+_DIGESTS = {digests}
+for _file, _digest in _DIGESTS.items():
+    if _hashlib.sha256((_HOME / _file).read_bytes()).hexdigest() != _digest:
+        raise ImportError(f"{name}: {{_file}} is not the file that was packaged: install the package again")
+
+from ._runtime.package import Package as _Package  # noqa: E402
+
+_package = _Package(_HOME, "{package_digest}")
+operators = _package.operators
+provenance = _package.about
+apply = _package.apply
+build = _package.build
+counters = _package.counters
+disabled = _package.disabled
+recomputing = _package.recomputing
+reset_counters = _package.reset_counters
+{assignments}
+__all__ = {exported}
+'''
+
+PROJECT = """[build-system]
+requires = ["setuptools>=61"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "{distribution}"
+version = "{version}"
+description = "Kernels that kernelgauge has judged, as PyTorch operators with a guard and a fallback."
+readme = "README.md"
+requires-python = ">=3.11"
+dependencies = [{dependencies}]
+
+[tool.setuptools]
+packages = [{packages}]
+include-package-data = false
+
+[tool.setuptools.package-data]
+"*" = ["*.json", "*.py"]
+"""
+
+README = """# {name}
+
+PyTorch operators with kernels that kernelgauge {kernelgauge} has judged on **{machine}** with PyTorch {torch}.
+A call reaches a kernel only if it is one that was judged: shapes, types, device, layout, alignment, without
+gradients and without autocast. PyTorch answers every other call.
+
+```python
+import torch
+import {name}
+
+{name}.build()                   # compile now what the first call would compile
+{name}.apply(model, *inputs)     # or call an operator: {name}.{first}(...)
+print({name}.counters())         # calls by kernels, and by reason calls by PyTorch
+```
+`{variable}_DISABLED=1`, or `with {name}.disabled():`, switches all kernels off. `with {name}.recomputing():` uses
+kernels where gradients are wanted too; the backward computes the reference anew. `python -m pytest tests` holds each
+kernel against its reference on this machine.
+
+| operator | for | times faster | 95 % between | error, allowed | judged | licence |
+|---|---|---:|---:|---:|---|---|
+{rows}
+
+Speedups are over eager PyTorch, of a call with inputs that are not in the cache. `package.json` has the records,
+versions and digests.
+{left}"""
+
+TESTS = '''"""Each kernel against its reference on this machine, and the operator against PyTorch's rules."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import {name}
+
+CASES = [(name, number) for name, each in {name}.operators.items() for number in range(len(each.variants))]
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def tensors(found):
+    return (found,) if isinstance(found, torch.Tensor) else tuple(found)
+
+
+@pytest.fixture(params=CASES, ids=lambda case: f"{{case[0]}}-{{case[1]}}")
+def case(request):
+    name, number = request.param
+    operator = {name}.operators[name]
+    variant = operator.variants[number]
+    if variant.device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("there is no GPU here")
+    return operator, variant, variant.example()
+
+
+def test_kernel_agrees_with_its_reference(case):
+    operator, variant, arguments = case
+    if reason := variant.build(variant.device):
+        pytest.skip(f"the kernel is not used here: {{reason}}")
+    before = operator.hits
+    found = tensors(operator(*arguments))
+    assert operator.hits == before + 1
+    allowed = max(10 * variant.given["provenance"]["allowed"], 1e-5)
+    for one, other in zip(found, variant.reference(arguments), strict=True):
+        one, other = one.double(), other.detach().double()
+        assert (one - other).square().mean().sqrt() <= allowed * other.square().mean().sqrt().clamp(min=1e-30)
+
+
+def test_operator_keeps_the_rules(case):
+    operator, _, arguments = case
+    torch.library.opcheck(getattr(getattr(torch.ops, {name!r}), operator.name).default, tuple(arguments))
+
+
+def test_other_types_go_to_the_reference(case):
+    operator, variant, arguments = case
+    wide = [a.double() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in arguments]
+    before = operator.misses["dtype"]
+    for one, other in zip(tensors(operator(*wide)), variant.reference(wide), strict=True):
+        torch.testing.assert_close(one, other, equal_nan=True)
+    assert operator.misses["dtype"] == before + 1
+
+
+def test_compiles_as_a_whole(case):
+    operator, _, arguments = case
+    compiled = torch.compile(lambda *given: operator(*given), fullgraph=True, backend="aot_eager")
+    with torch.no_grad():
+        for one, other in zip(tensors(compiled(*arguments)), tensors(operator(*arguments)), strict=True):
+            torch.testing.assert_close(one, other)
+
+
+def test_disabled_goes_to_the_reference(case):
+    operator, _, arguments = case
+    before = operator.misses["disabled"]
+    with {name}.disabled():
+        operator(*arguments)
+    assert operator.misses["disabled"] == before + 1
+'''
+
+
+def module_text(contents: Contents, digests: Mapping[str, str], package_digest: str) -> str:
+    """`__init__.py`. Its digests are those of everything that is imported with it."""
+    names = [operator.name for operator in contents.operators]
+    own = ["apply", "build", "counters", "disabled", "operators", "provenance", "recomputing", "reset_counters"]
+    rows = "".join(f'\n    "{file}": "{digest}",' for file, digest in digests.items())
+    return MODULE.format(
+        name=contents.name,
+        digests=f"{{{rows}\n}}",
+        package_digest=package_digest,
+        assignments="\n".join(f'{name} = operators["{name}"]' for name in names),
+        exported=repr(sorted([*names, *own])),
+    )
+
+
+def project_text(contents: Contents, version: str, packages: Sequence[str]) -> str:
+    """`pyproject.toml`."""
+    needed = ['"torch"'] + (
+        ['"triton"'] if any(v.backend == "triton" for o in contents.operators for v in o.variants) else []
+    )
+    return PROJECT.format(
+        distribution=contents.name.replace("_", "-"),
+        version=version,
+        dependencies=", ".join(needed),
+        packages=", ".join(f'"{each}"' for each in packages),
+    )
+
+
+def readme_text(contents: Contents) -> str:
+    """`README.md`: what is in it and how sure that is, and what is not and why."""
+    rows = []
+    for operator in contents.operators:
+        for variant in operator.variants:
+            came = variant.provenance
+            low, high = came.interval
+            call = ", ".join(_argument(each) for each in variant.arguments)
+            rows.append(
+                f"| `{operator.name}` | {call} | {came.speedup:.3g} | {low:.3g} and {high:.3g} | {came.error:.2g}, "
+                f"{came.allowed:.2g} | {came.judged:%Y-%m-%d}, {came.protocol}, {variant.math} | {came.licence} |"
+            )
+    left = [
+        f"- {each.problem}, {each.contestant} sample {each.sample}: {_one_line(each.reason)}"
+        for each in contents.left_out
+    ]
+    machine = contents.operators[0].variants[0].machine
+    return README.format(
+        name=contents.name,
+        variable=contents.name.upper(),
+        kernelgauge=contents.kernelgauge,
+        machine=machine.name,
+        torch=machine.torch,
+        first=contents.operators[0].name,
+        rows="\n".join(rows),
+        left="\n## Left out\n" + "\n".join(left) + "\n" if left else "",
+    )
+
+
+def tests_text(contents: Contents) -> str:
+    """The package's own tests."""
+    return TESTS.format(name=contents.name)
+
+
+def _argument(given: Mapping[str, object]) -> str:
+    shape = given.get("shape")
+    if not isinstance(shape, list | tuple):
+        return repr(given["value"])
+    return f"{given['dtype']}[{', '.join(map(str, shape))}]"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:300]

@@ -1,0 +1,117 @@
+"""Another machine, another PyTorch, no compiler, a changed file: PyTorch answers, and one warning says why."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+pytestmark = [pytest.mark.processes, pytest.mark.proof("packaging", unit="package")]
+USE = """
+import warnings, torch
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    import llama_kernels as k
+    for _ in range(3):
+        h, w = torch.rand(8, 256, 1024), torch.rand(1024)
+        found = k.rms_norm(h, w)
+        torch.testing.assert_close(found, w * (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6)))
+        k.gated(torch.rand(8, 256, 1024), torch.rand(8, 256, 1024))
+    mine = [str(each.message) for each in said if "llama_kernels" in str(each.message)]
+    print(k.counters()["rms_norm"], k.counters()["gated"], len(mine), mine)
+"""
+
+
+def used(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A process that calls both operators of the package in a folder three times."""
+    env = {"PYTHONPATH": str(folder), "PATH": "/usr/bin:/bin", "HOME": str(folder), **variables}
+    return subprocess.run([sys.executable, "-c", USE], env=env, capture_output=True, text=True)
+
+
+@pytest.fixture
+def copy(package: ModuleType, tmp_path: Path) -> Path:
+    """A copy of the package that may be spoilt."""
+    home = Path(str(package.__file__)).parent
+    return Path(shutil.copytree(home, tmp_path / "copy" / home.name))
+
+
+def rewritten(folder: Path, change: Callable[[dict], None]) -> None:
+    """The package as if it had been written so: `package.json` with a change, and its new digest."""
+    path, module = folder / "package.json", folder / "__init__.py"
+    about = json.loads(path.read_text())
+    change(about)
+    before = hashlib.sha256(path.read_bytes()).hexdigest()
+    path.write_text(json.dumps(about))
+    module.write_text(module.read_text().replace(before, hashlib.sha256(path.read_bytes()).hexdigest()))
+
+
+def on_another(**machine: str) -> Callable[[dict], None]:
+    """As judged on another machine."""
+
+    def change(about: dict) -> None:
+        for operator in about["operators"]:
+            for variant in operator["variants"]:
+                variant["machine"].update(machine)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("machine", "sentence"),
+    [
+        ({"name": "Another Processor"}, "they were judged on Another Processor, and this is"),
+        ({"torch": "2.9.0"}, "they were judged with PyTorch 2.9.0, and this is"),
+        ({"capability": "AVX1024"}, "they were judged for AVX1024, and this is"),
+    ],
+)
+def test_another_machine_says_so_once(copy: Path, machine: dict[str, str], sentence: str) -> None:
+    rewritten(copy, on_another(**machine))
+    done = used(copy.parent)
+    assert done.returncode == 0, done.stderr
+    assert "{'hits': 0, 'misses': {'machine': 3}} {'hits': 0, 'misses': {'machine': 3}} 1 " in done.stdout
+    assert sentence in done.stdout
+
+
+def test_a_missing_compiler_says_so_once(copy: Path, tmp_path: Path) -> None:
+    rewritten(copy, lambda about: [v.update(backend="cpp") for o in about["operators"] for v in o["variants"]])
+    (tmp_path / "nothing").mkdir()
+    done = used(copy.parent, PATH=str(tmp_path / "nothing"))
+    assert done.returncode == 0, done.stderr
+    assert "{'hits': 0, 'misses': {'broken': 3}} {'hits': 0, 'misses': {'broken': 3}} 1 " in done.stdout
+    assert "there is no C++ compiler on the path" in done.stdout
+
+
+def test_a_changed_kernel_is_not_loaded(copy: Path, tmp_path: Path) -> None:
+    (candidate,) = copy.glob("winners/rms_norm/v0/candidate.py")
+    mark = tmp_path / "loaded"
+    candidate.write_text(f"open({str(mark)!r}, 'w')\n" + candidate.read_text())
+    done = used(copy.parent)
+    assert done.returncode == 0, done.stderr
+    assert "{'hits': 0, 'misses': {'broken': 3}} {'hits': 3, 'misses': {}} 1 " in done.stdout
+    assert "the kernel of rms_norm is not used" in done.stdout and "is not the file that was packaged" in done.stdout
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("file", ["package.json", "_runtime/guards.py", "_runtime/package.py"])
+def test_a_changed_package_is_not_imported(copy: Path, tmp_path: Path, file: str) -> None:
+    place = copy / file
+    mark = tmp_path / "loaded"
+    text = place.read_text()
+    place.write_text(f"{text} " if file.endswith("json") else f"open({str(mark)!r}, 'w')\n{text}")
+    done = used(copy.parent)
+    assert done.returncode == 1 and "is not the file that was packaged" in done.stderr
+    assert not mark.exists()
+
+
+def test_a_changed_reference_is_an_error(copy: Path) -> None:
+    (reference,) = copy.glob("winners/rms_norm/v0/reference.py")
+    reference.write_text(reference.read_text() + "\n")
+    done = used(copy.parent)
+    assert done.returncode == 1 and "is not the file that was packaged" in done.stderr

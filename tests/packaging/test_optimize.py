@@ -1,0 +1,107 @@
+"""A model cut into problems, answered by the compiler, packaged, and measured before and after."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from commands import command_here
+from packages import PROBLEMS, complaints
+
+from kernelgauge.packaging.cutting import cuts_of, loaded_model
+from kernelgauge.problems.loader import load_problem
+
+pytestmark = [pytest.mark.processes, pytest.mark.proof("packaging", unit="package")]
+MODEL = PROBLEMS / "two_blocks.py"
+
+
+def test_a_model_is_cut_at_its_outermost_small_modules(tmp_path: Path) -> None:
+    model, inputs = loaded_model(MODEL, "cpu")
+    found = cuts_of(model, inputs, most=12, limit=8)
+    assert {cut["name"]: cut["modules"] for cut in found["cuts"]} == {
+        "norm": ["blocks.0.norm", "blocks.1.norm"],
+        "gate": ["blocks.0.act", "blocks.1.act"],
+    }
+    assert {each["module"] for each in found["skipped"]} >= {"blocks.0.up", "blocks.1.down"}
+    for cut in found["cuts"]:
+        path = tmp_path / f"{cut['name']}.py"
+        path.write_text(cut["source"])
+        assert load_problem(path).source == cut["source"]
+        scope: dict = {}
+        exec(cut["source"], scope)
+        problem, given = scope["Model"](), scope["get_inputs"]()
+        own = model.get_submodule(cut["modules"][0])
+        with torch.no_grad():
+            torch.testing.assert_close(problem(*given).shape, own(*given).shape)
+    (gate,) = (cut for cut in found["cuts"] if cut["name"] == "gate")
+    scope = {}
+    exec(gate["source"], scope)
+    with torch.no_grad():
+        given = scope["get_inputs"]()
+        torch.testing.assert_close(scope["Model"]()(*given), model.blocks[0].act(*given))
+    whole = cuts_of(model, inputs, most=200, limit=8)
+    assert [cut["modules"] for cut in whole["cuts"]] == [["blocks"]]
+
+
+@pytest.mark.nightly
+def test_the_compilers_kernels_speed_up_a_model(patient: str, tmp_path: Path) -> None:
+    out = tmp_path / "faster"
+    asked = ("optimize", str(MODEL), "--out", str(out), "--most-calls", "12", "--name", "faster_blocks")
+    done = command_here(*asked, "--protocol", patient, "--device", "cpu", "--pairs", "8", "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert complaints("optimized", said) == []
+    assert {cut["name"] for cut in said["cuts"]} == {"norm", "gate"}
+    won = [cut for cut in said["cuts"] if cut["speedup"]]
+    assert won, f"the compiler wins by much where nothing else is at work: {said['cuts']}"
+    low, high = said["interval"]
+    assert low <= said["speedup"] <= high and said["pairs"] == 8
+    assert said["error"] < 1e-5
+    assert {swap["operator"] for swap in said["swaps"]} == {cut["name"] for cut in won}
+    assert len(said["swaps"]) == 2 * len(won)
+    assert json.loads((out / "optimized.json").read_text())["speedup"] == said["speedup"]
+
+
+@pytest.mark.nightly
+def test_an_experts_kernels_are_named_after_the_cuts(patient: str, tmp_path: Path) -> None:
+    answers = tmp_path / "answers"
+    answers.mkdir()
+    kernel = (PROBLEMS / "gated_c.py").read_text().replace("#pragma omp simd", "#pragma omp parallel for simd")
+    # Eager PyTorch uses every core here, and so must who is to be faster.
+    (answers / "gate.py").write_text(
+        kernel.replace('"-fopenmp-simd"', '"-fopenmp"').replace('"-lm"', '"-lm", "-lgomp"')
+    )
+    asked = ("optimize", str(MODEL), "--out", str(tmp_path / "out"), "--most-calls", "12", "--name", "expert_blocks")
+    done = command_here(
+        *asked,
+        "--contestant",
+        f"folder:{answers}",
+        "--protocol",
+        patient,
+        "--device",
+        "cpu",
+        "--pairs",
+        "6",
+        "--json",
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    won = {cut["name"]: cut["speedup"] for cut in said["cuts"]}
+    assert won["norm"] is None and won["gate"] > 1, said["cuts"]
+    assert [swap["module"] for swap in said["swaps"]] == ["blocks.0.act", "blocks.1.act"]
+
+
+def test_what_cannot_be_optimized_says_why(tmp_path: Path) -> None:
+    plain = "import torch\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x\n\n"
+    plain += "def get_inputs():\n    return [torch.rand(2)]\n\ndef get_init_inputs():\n    return []\n"
+    for text, sentence in (
+        ("x = 1\n", "does not define a class `Model`"),
+        (plain, "no part of it can be a problem"),
+        (plain.replace("return x", "raise ValueError('broken')"), "fails: ValueError: broken"),
+    ):
+        path = tmp_path / "model.py"
+        path.write_text(text)
+        done = command_here("optimize", str(path), "--out", str(tmp_path / "out"), "--device", "cpu")
+        assert done.returncode == 2 and sentence in done.stderr, done.stderr

@@ -1,0 +1,100 @@
+"""Winners at further shapes: judged there, and asked there alone; and the command line around it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from commands import command_here
+from packages import PROBLEMS, complaints, imported, judged
+
+from kernelgauge.packaging.package import package as written
+from kernelgauge.report.runs import FolderRun
+from kernelgauge.session.session import Session
+
+pytestmark = [pytest.mark.processes, pytest.mark.proof("packaging", unit="package")]
+GATE = str(PROBLEMS / "gated.py")
+
+
+def test_a_dispatch_table_holds_what_was_judged(
+    session: Session, winners_run: FolderRun, patient: str, tmp_path: Path
+) -> None:
+    shapes = {GATE: [{"batch": 4, "tokens": 300}]}
+    from kernelgauge.config import load_protocol
+
+    rules = load_protocol(patient)
+    done = written([winners_run], tmp_path, name="shaped", shapes=shapes, protocol=rules, session=session)
+    (gate,) = (each for each in done.contents.operators if each.name == "gated")
+    assert [variant.arguments[0]["shape"] for variant in gate.variants] == [[8, 256, 1024], [4, 300, 1024]]
+    package = imported(tmp_path, "shaped")
+    for batch, tokens in ((8, 256), (4, 300), (4, 256)):
+        package.gated(torch.rand(batch, tokens, 1024), torch.rand(batch, tokens, 1024))
+    assert package.counters()["gated"] == {"hits": 2, "misses": {"shape": 1}}
+    said: list[str] = []
+    written(
+        [winners_run],
+        tmp_path,
+        name="shaped",
+        shapes=shapes,
+        protocol=rules,
+        session=session,
+        replace=True,
+        tell=said.append,
+    )
+    assert not [each for each in said if "another shape" in each], "what was judged is not judged again"
+
+
+def test_weights_packed_in_the_constructor_are_no_operator(
+    session: Session, patient: str, winners_run: FolderRun, tmp_path: Path
+) -> None:
+    """Right where it was judged, since its weights were there when it was made; as an operator it would be wrong."""
+    packed = (PROBLEMS / "rms_norm_c.py").read_text()
+    packed = packed.replace(
+        "        self.eps = eps\n", "        self.eps = eps\n        self.packed = self.weight.detach().clone()\n"
+    )
+    packed = packed.replace("self.weight.data_ptr()", "self.packed.data_ptr()")
+    norm = str(PROBLEMS / "rms_norm.py")
+    (record,) = judged(session, patient, tmp_path / "run", [(norm, packed)])
+    assert record.passed
+    done = written([winners_run, tmp_path / "run"], tmp_path / "out", name="packed", session=session)
+    (left,) = done.contents.left_out
+    assert left.record == record.id
+    assert left.reason.startswith("does not follow its weights where they come with the call: wrong_value")
+
+
+def test_the_command_writes_and_says_what_it_left_out(winners_run: FolderRun, tmp_path: Path) -> None:
+    out = str(tmp_path / "made")
+    done = command_here(
+        "package", str(winners_run.path), "--out", out, "--name", "made", "--license", "MIT", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert complaints("packaged", said) == []
+    assert complaints("package", json.loads((tmp_path / "made" / "made" / "package.json").read_text())) == []
+    assert {each["name"] for each in said["package"]["operators"]} == {
+        "rms_norm",
+        "gated",
+        "gelu_new",
+        "fourth_power",
+    }
+    assert said["package"]["operators"][0]["variants"][0]["provenance"]["licence"] == "MIT"
+    again = command_here("package", str(winners_run.path), "--out", out, "--name", "made")
+    assert again.returncode == 2 and "--replace overwrites it" in again.stderr
+
+
+def test_wrong_use_is_one_sentence(winners_run: FolderRun, tmp_path: Path) -> None:
+    shapes = tmp_path / "shapes.json"
+    shapes.write_text(json.dumps({"9/99": [{"n": 1}]}))
+    asked = ("package", str(winners_run.path), "--out", str(tmp_path / "out"))
+    for arguments, sentence in (
+        (("--shapes", str(shapes)), "shapes are named for 9/99, and no winner answers that"),
+        (("--shapes", str(tmp_path / "none.json")), "there is no file"),
+        (("--name", "torch"), "cannot name a package"),
+    ):
+        done = command_here(*asked, *arguments)
+        assert done.returncode == 2 and sentence in done.stderr
+        assert not list((tmp_path / "out").glob("*/__init__.py"))
+    done = command_here("package", str(tmp_path / "no"), "--out", str(tmp_path / "out"))
+    assert done.returncode == 2 and "there is no run at" in done.stderr
