@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kernelgauge.backends.cutile import CuTileBackend
 from kernelgauge.backends.registry import backend_named, detect
 from kernelgauge.checks.kernel_origin import origins
 from kernelgauge.checks.rules import SETS, read
@@ -132,7 +133,7 @@ def test_numba_compiles_to_ptx(path: Path, function: str, shapes: list[str]) -> 
 
 
 @needs("cuda", "nvidia")
-@pytest.mark.skipif(bool(backend_named("cutile").no_compiler("cuda")), reason="cuTile's tileiras is not installed")
+@pytest.mark.skipif(bool(CuTileBackend().no_compiler("cuda")), reason="cuTile's tileiras is not installed")
 @pytest.mark.parametrize(
     ("path", "function", "shapes"),
     [

@@ -46,9 +46,8 @@ def judged(session: Session, protocol: str, folder: Path, answers: Sequence[tupl
         for sample, (name, source) in enumerate(answers):
             problem = load_problem(name)
             record = session.evaluate(problem, source, protocol=protocol, device="cpu")
-            for _ in range(
-                _TRIES
-            ):  # each is some three times faster; beside other work, intervals do not always tell
+            # Each is some three times faster; beside other work, intervals do not always tell.
+            for _ in range(_TRIES):
                 if record.standing == "faster" or not record.passed:
                     break
                 record = session.evaluate(problem, source, protocol=protocol, device="cpu")

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from pydantic import Field
 
+from kernelgauge.backends.registry import embedded
 from kernelgauge.checks.source.device_code import METHODS
 from kernelgauge.checks.source.tokens import tokens
 from kernelgauge.schema import Record
@@ -36,8 +37,6 @@ MEANS: dict[str, re.Pattern[str]] = {
 }
 """By means, the names that speak for it: words of C++, dotted paths of Python."""
 
-_KERNEL_DECORATORS = re.compile(r"(?:.*\.)?(?:jit|kernel|prim_func)")
-_LANGUAGES = ("triton", "tl.", "numba", "cuda.", "tilelang", "T.", "cute", "warp", "wp.", "gluon")
 _PTX = re.compile(r"\b(mma\.sync|wgmma|ldmatrix|ld\.global(?:\.\w+)*\.v[24]|cp\.async|tcgen05)")
 _PTX_MEANS = {
     "mma.sync": "tensor_cores",
@@ -60,7 +59,7 @@ class Traits(Record):
     lines: int = Field(ge=0)
     """That are not empty."""
     kernels: int = Field(default=0, ge=0)
-    """Kernels that it defines: `__global__` functions, functions under a language's decorator."""
+    """Places that define one: `__global__` functions, functions that a language makes kernels of."""
     library_calls: int = Field(default=0, ge=0)
     """Calls that do the work of a kernel in PyTorch or a library of the vendor's."""
     loops: int = Field(default=0, ge=0)
@@ -122,14 +121,17 @@ def _computes(node: ast.Call) -> bool:
 def _words(tree: ast.AST, depth: int) -> Iterator[str]:
     """The counts that the parts of a text add to, once for each place."""
     documentation = set(_docstrings(tree))
+    imported = _imported(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
-            if any(_makes_kernel(each) for each in node.decorator_list):
+            if any(_makes_kernel(_path(_called(each)), imported) for each in node.decorator_list):
                 yield "kernels"
         elif isinstance(node, ast.For | ast.While):
             yield "loops"
         elif isinstance(node, ast.Call):
             path = _path(node.func)
+            if isinstance(node.args[0] if node.args else None, ast.Name | ast.Call) and _makes_kernel(path, imported):
+                yield "kernels"
             if _is_library(path):
                 yield "library_calls"
             yield from () if _in_ieee(path, node) else _means(path)
@@ -169,9 +171,29 @@ def _means(word: str) -> Iterator[str]:
     return (name for name, pattern in MEANS.items() if pattern.fullmatch(word))
 
 
-def _makes_kernel(decorator: ast.expr) -> bool:
-    path = _path(decorator.func if isinstance(decorator, ast.Call) else decorator)
-    return bool(_KERNEL_DECORATORS.fullmatch(path)) and path.startswith(_LANGUAGES)
+def _makes_kernel(path: str, imported: dict[str, str]) -> bool:
+    """Whether a decorator or a function of that path makes a kernel of a function in any language."""
+    root, _, rest = path.partition(".")
+    whole = ".".join(filter(None, (imported.get(root, root), rest)))
+    return any(
+        whole.startswith(f"{language.module}.") and whole.rpartition(".")[2] in language.makers
+        for language in embedded()
+    )
+
+
+def _imported(tree: ast.AST) -> dict[str, str]:
+    """What the names stand for that a text imports."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {each.asname: each.name for each in node.names if each.asname}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
+    return found
+
+
+def _called(decorator: ast.expr) -> ast.expr:
+    return decorator.func if isinstance(decorator, ast.Call) else decorator
 
 
 def _is_library(path: str) -> bool:
