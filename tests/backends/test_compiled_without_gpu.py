@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kernelgauge.backends.cutile import CuTileBackend
-from kernelgauge.backends.registry import backend_named, detect
+from kernelgauge.backends.registry import backend_named, detect, others_kernels
 from kernelgauge.checks.kernel_origin import origins
 from kernelgauge.checks.rules import SETS, read
 from kernelgauge.schema import Candidate, Outcome
@@ -181,10 +181,28 @@ def test_pallas_is_lowered_for_a_gpu(path: Path, function: str, shapes: list[str
 
 def test_what_the_compiler_of_jax_makes_is_nobodys_own() -> None:
     names = ["loop_add_fusion", "input_reduce_fusion_3", "wrapped_tanh", "fusion_12", "gemm_fusion_dot_4"]
-    found = origins(names, [], ["scale_kernel"], True, backend_named("pallas").others_kernels)
-    assert set(found.values()) == {"library"}
-    own = origins(["fusion_12"], [], ["fusion_12"], True, backend_named("pallas").others_kernels)
-    assert own == {"fusion_12": "own"}, "a name that the text declares is its own"
+    assert set(origins(names, [], ["scale_kernel"], True, others_kernels()).values()) == {"library"}
+    for kernel in ("gemm_kernel", "copy_kernel", "loop_scale"):
+        assert origins([kernel], [], [kernel], True, others_kernels()) == {kernel: "own"}
+
+
+def test_only_a_function_of_the_file_compiles_ahead() -> None:
+    function = "def compile_ahead():\n    pass\n"
+    assert backend_named("triton").builds(function, "cuda") and not backend_named("triton").builds(function, "cpu")
+    for other in ("class ModelNew:\n    def compile_ahead(self): ...\n", "# def compile_ahead() is missing\n"):
+        assert not backend_named("triton").builds(other, "cuda")
+
+
+@pytest.mark.parametrize("name", ["fusion_12", "input_add_reduce_fusion", "mha_forward", "numba::cuda::gpu_reduce"])
+def test_a_decoy_of_a_name_that_a_language_brings_makes_no_kernel_own(name: str) -> None:
+    """By an unused function in the text, and by a text file among what `compile_ahead` has left."""
+    assert origins([name], [], [name.rpartition(":")[2]], True, others_kernels())[name] != "own"
+    assert origins([name], [f"words: {name}".encode()], [], True, others_kernels())[name] != "own"
+
+
+def test_a_file_with_a_librarys_name_in_it_makes_no_kernel_own() -> None:
+    for name in ("ampere_sgemm_32x32_sliced1x4_nn", "nvjet_tst_128x64", "sm90_xmma_gemm_f32f32"):
+        assert origins([name], [f"words: {name}".encode()], [], False, others_kernels()) == {name: "unknown"}
 
 
 AHEAD = [

@@ -31,6 +31,15 @@ class ModelNew(torch.nn.Module):
 """
 
 
+def test_a_text_for_both_makers_is_cudas() -> None:
+    both = "#ifdef USE_ROCM\n#include <hip/hip_runtime.h>\n#else\n#include <cuda_runtime.h>\n#endif"
+    assert detect(TINY.replace("#include <hip/hip_runtime.h>", both)) == "cuda"
+    assert (
+        detect(TINY.replace("#include <hip/hip_runtime.h>", "#include <hip/hip_runtime.h>\n#include <c10/cuda/X.h>"))
+        == "hip"
+    )
+
+
 @pytest.fixture
 def rocm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROCM_HOME", str(STAND_IN))

@@ -11,6 +11,7 @@ PAGES = sorted(DOCS.rglob("*.md"))
 AROUND = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "STABILITY.md", "CHANGELOG.md")]
 VARIABLE = re.compile(r"KERNELGAUGE_[A-Z]+(?:_[A-Z]+)*")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INCLUDED = re.compile(r"^<!-- included: (\S+) -->$", re.MULTILINE)
@@ -36,7 +37,7 @@ def test_every_page_is_in_a_list_of_pages() -> None:
 
 @pytest.mark.parametrize("page", [*PAGES, *AROUND], ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
-    text = FENCE.sub("", page.read_text())
+    text = CODE.sub("", FENCE.sub("", page.read_text()))
     links = [link.partition("#")[0] for link in LINK.findall(text) if "://" not in link] + INCLUDED.findall(text)
     assert [link for link in links if link and not (page.parent / link).exists()] == []
 

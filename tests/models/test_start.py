@@ -119,7 +119,7 @@ def test_what_cannot_be_a_start_is_one_sentence(tmp_path: Path, problem: str, qu
         ("inductor", "react", "the strategy react goes on from no candidate"),
         ("folder:/nowhere", "refine", "candidate folder /nowhere does not exist"),
         ("run:/nowhere", "refine", "/nowhere"),
-        ("expert", "refine", "expert"),
+        ("nobody", "refine", "nobody"),
     ):
         with pytest.raises(Exception, match=sentence) as raised:
             asked(scripted("x"), tmp_path, problem, quick, strategy=strategy, start=start)

@@ -53,10 +53,11 @@ class Backend:
     kernel_names: tuple[str, ...] = ("{}",)
     """What its compiler calls the kernel of a function `{}`; `*` is what stands there for no function's name."""
     others_kernels: str = ""
-    """How the names begin of kernels that its runtime brings or makes, and no candidate wrote; a pattern."""
-    cpu_launcher: str = ""
-    """`module:Class.method` by which an interpreter, a simulator or the like launches a kernel on a CPU; its first
-    argument, or the `fn` of that, has the kernel's name."""
+    """How the names begin of kernels that its runtime or its packages bring or make; a pattern. Of a candidate's own
+    kernel by such a name nobody knows that it is its own."""
+    cpu_launchers: tuple[str, ...] = ()
+    """Each `module:Class.method` by which an interpreter, a simulator or the like launches a kernel on a CPU; its
+    first argument, or the `fn` of that, has the kernel's name. What a release lacks is passed over."""
     devices: tuple[str, ...] = ()
     """Where kernels in this language are kernels, and are asked for: `cpu`, `cuda`."""
     compiles: bool = False

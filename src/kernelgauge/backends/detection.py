@@ -17,6 +17,8 @@ _EXTENSION = "cpp_extension"
 # Its languages come after CUDA, which needs a build: a file may have kernels in both.
 _AFTER_CUDA = "triton"
 _KITTENS = "kittens.cuh"
+# A text for both, by macros, is CUDA's. HIP's own texts include PyTorch's headers of that name: `c10/cuda/...`.
+_CUDA_TOO = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda(?:_\w+)?\.h|cublas)", re.MULTILINE)
 _HIP = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:hip/|rocblas|hipblas)|\bhipLaunchKernelGGL\b", re.MULTILINE)
 # What turns a text into a kernel without PyTorch's extensions: CuPy, PyCUDA, PyTorch's and CUDA's own NVRTC.
 _COMPILERS = {"RawKernel", "RawModule", "SourceModule", "_compile_kernel", "nvrtcCompileProgram", "ElementwiseKernel"}
@@ -62,7 +64,7 @@ def detect(source: str, modules: Mapping[str, str]) -> str:
     spoken = [module for module in longest_first if any(_below(module, each) for each in found.modules)]
     if first := [module for module in spoken if not _below(_AFTER_CUDA, module)]:
         return modules[first[0]]
-    if _EXTENSION in source and any(map(_HIP.search, found.texts)):
+    if _EXTENSION in source and any(map(_HIP.search, found.texts)) and not any(map(_CUDA_TOO.search, found.texts)):
         return "hip"
     if _is_cuda(found, source):
         return "thunderkittens" if any(_KITTENS in text for text in found.texts) else "cuda"

@@ -7,6 +7,7 @@ it, and what the compiler leaves in its cache goes to every worker of that candi
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from kernelgauge.backends.loading import import_file
 from kernelgauge.hardware.environment import missing_device, package_version
 from kernelgauge.kernels.toolkit import ARCHITECTURE, architecture
 
-_AHEAD = "def compile_ahead("
+_AHEAD = re.compile(r"^def compile_ahead\(", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class EmbeddedBackend(Backend):
         return f"{package_version('torch')} {self.package} {package_version(self.package)} {architecture()}"
 
     def builds(self, source: str, device: str) -> bool:
-        return device != "cpu" and bool(self.cache_variable) and _AHEAD in source
+        return device != "cpu" and bool(self.cache_variable) and bool(_AHEAD.search(source))
 
     def build(self, path: Path, build_dir: Path) -> None:
         with self.without_device():

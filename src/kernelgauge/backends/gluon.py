@@ -15,4 +15,4 @@ class GluonBackend(TritonBackend):
     devices: tuple[str, ...] = ("cuda",)
     title: str = "Gluon (triton.experimental.gluon)"
     module: str = "triton.experimental.gluon"
-    cpu_launcher: str = ""
+    cpu_launchers: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ class HelionBackend(EmbeddedBackend):
     module: str = "helion"
     makers: tuple[str, ...] = ("kernel", "jit")
     kernel_names: tuple[str, ...] = ("_helion_{}",)
-    cpu_launcher: str = "helion.runtime.kernel:Kernel.__call__"
+    cpu_launchers: tuple[str, ...] = ("helion.runtime.kernel:Kernel.__call__",)
     package: str = "helion"
 
     def preload(self, source: str, device: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ class NumbaBackend(EmbeddedBackend):
     makers: tuple[str, ...] = ("jit",)
     kernel_names: tuple[str, ...] = ("{}", "_ZN*{}B2v*")  # where nobody has demangled it
     others_kernels: str = r"numba::"  # its own reductions, scans and the like
-    cpu_launcher: str = "numba.cuda.simulator.kernel:FakeCUDAKernel.__call__"
+    cpu_launchers: tuple[str, ...] = ("numba.cuda.simulator.kernel:FakeCUDAKernel.__call__",)
     package: str = "numba-cuda"
 
     def environment(self, device: str, scratch: Path) -> dict[str, str]:

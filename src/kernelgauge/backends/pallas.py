@@ -13,6 +13,10 @@ from kernelgauge.backends.embedded import EmbeddedBackend
 from kernelgauge.hardware.environment import package_version
 from kernelgauge.kernels.toolkit import cuda_home
 
+_OF_XLA = r"(?:\w*fusion\w*|wrapped_\w+|triton_(?:softmax|gemm)\w*|(?:loop|input|copy|transpose)_\d+)$"
+# Of `jax.experimental.pallas.ops`.
+_READY_MADE = r"|(?:(?:mha|ln|rms)_(?:forward|backward)|_vmappable_|paged_attention|hopper_|ragged_dot)\w*$"
+
 
 @dataclass(frozen=True)
 class PallasBackend(EmbeddedBackend):
@@ -23,7 +27,7 @@ class PallasBackend(EmbeddedBackend):
     title: str = "Pallas (JAX)"
     module: str = "jax.experimental.pallas"
     makers: tuple[str, ...] = ("pallas_call", "kernel")
-    others_kernels: str = r"(?:loop|input|wrapped|gemm|triton|copy)_|\w*fusion(?:_\d+)?$"
+    others_kernels: str = _OF_XLA + _READY_MADE
     package: str = "jax"
 
     def no_compiler(self, device: str) -> str | None:

@@ -49,6 +49,12 @@ def embedded() -> tuple[Backend, ...]:
     return tuple(backend for backend in map(backend_named, names()) if backend.module)
 
 
+@cache
+def others_kernels() -> str:
+    """How the names of kernels begin that some language brings or makes by itself, as a pattern."""
+    return "|".join(f"(?:{language.others_kernels})" for language in embedded() if language.others_kernels)
+
+
 def detect(source: str) -> str:
     """The short name of the backend a source text was written for; `torch` if nothing says otherwise."""
     return detection.detect(source, {backend.module: backend.name for backend in embedded()})

@@ -37,7 +37,7 @@ class TritonBackend(EmbeddedBackend):
     title: str = "Triton"
     module: str = "triton"
     makers: tuple[str, ...] = ("jit",)
-    cpu_launcher: str = "triton.runtime.interpreter:GridExecutor.__call__"
+    cpu_launchers: tuple[str, ...] = ("triton.runtime.interpreter:GridExecutor.__call__",)
     package: str = "triton"
     cache_variable: str = "TRITON_CACHE_DIR"
 

@@ -24,7 +24,7 @@ class WarpBackend(EmbeddedBackend):
     module: str = "warp"
     makers: tuple[str, ...] = ("kernel",)
     kernel_names: tuple[str, ...] = ("{}_*_cuda_kernel_forward", "{}_cuda_kernel_forward")
-    cpu_launcher: str = "warp:launch"
+    cpu_launchers: tuple[str, ...] = ("warp:launch", "warp._src.context:launch", "warp._src.context:Launch.launch")
     package: str = "warp-lang"
     cache_variable: str = "WARP_CACHE_PATH"
 

@@ -44,7 +44,8 @@ def origins(
         declared: names of kernels that its own text declares for a compiler at run time; `*` in one is what the
             compiler puts there.
         generates: whether the text has means to make kernels whose names nothing here can know.
-        others: how the names of kernels begin that its language brings or makes by itself, as a pattern.
+        others: how the names of kernels begin that languages bring or make by themselves, as a pattern. No file or
+            text that only spells such a name proves anything, nor does one that spells a library's.
     """
     found: dict[str, Origin] = dict.fromkeys(names, "library")
     symbols: dict[str, set[bytes]] = {name: set() for name in names}
@@ -62,9 +63,13 @@ def origins(
     for name in names:
         exact = any(_bare(readable.get(symbol, "")) == _bare(name) for symbol in symbols[name])
         of_library = bool(_LIBRARY.search(name))
-        if name in plain or exact or (not of_library and (symbols[name] or spelled.fullmatch(base_name(name)))):
+        brought = bool(others and re.match(others, name))
+        named = bool(name in plain or symbols[name] or spelled.fullmatch(base_name(name)))
+        if exact or (named and not of_library and not brought):
             found[name] = "own"
-        elif others and re.match(others, name):
+        elif name in plain or (named and brought):
+            found[name] = "unknown"
+        elif brought:
             found[name] = "library"
         elif (generates and not of_library) or not all(symbol in readable for symbol in symbols[name]):
             found[name] = "unknown"

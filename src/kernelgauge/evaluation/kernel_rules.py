@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 import torch
 from pydantic import BaseModel, ConfigDict, Field
 
-from kernelgauge.backends.registry import backend_named
+from kernelgauge.backends.registry import backend_named, others_kernels
 from kernelgauge.checks import rules
 from kernelgauge.checks.kernel_origin import origins
 from kernelgauge.checks.library_entries import entered, entries, of_pytorch
@@ -117,12 +117,7 @@ class WatchedSide(Side):
     @property
     def interpreted(self) -> bool:
         """Whether its language itself runs the kernels on a CPU, so that no library is built."""
-        return self._device == "cpu" and bool(backend_named(self._source.backend).cpu_launcher)
-
-    @property
-    def others_kernels(self) -> str:
-        """How the names of kernels begin that its language brings, as a pattern."""
-        return backend_named(self._source.backend).others_kernels
+        return self._device == "cpu" and bool(backend_named(self._source.backend).cpu_launchers)
 
     @property
     def build_dir(self) -> Path | None:
@@ -259,7 +254,7 @@ def _seen_on_gpu(
     """On a GPU: kernels that were launched, by where they come from."""
     rows = claimed.kernels or []
     made = files_of(side.build_dir) if side.build_dir else []
-    found = origins([row[0] for row in rows], made, text.declared, text.makes_kernels, side.others_kernels)
+    found = origins([row[0] for row in rows], made, text.declared, text.makes_kernels, others_kernels())
     own = [row for row in rows if found[row[0]] == "own"]
     works = [row for row in rows if found[row[0]] != "own"]
     untold = not side.kernels_seen or any(origin == "unknown" for origin in found.values())

@@ -186,7 +186,7 @@ def _remarks(claimed: _Claimed, backend: str, device: str) -> list[str]:
     if device == "cpu":
         language = backend_named(backend)
         interpreted = f"{language.title} ran its kernels on the CPU: these times say nothing about a GPU"
-        return [interpreted] if language.cpu_launcher else []
+        return [interpreted] if language.cpu_launchers else []
     unseen = "no kernel was seen on the GPU: forward launches none, or CUPTI could not start; these are host times"
     return [unseen] if claimed.rows_are == "operators" else []
 

@@ -243,11 +243,12 @@ class ExecutionTracer:
     def _interpreted(self) -> Iterator[None]:
         """While open, what a language launches on a CPU, by an interpreter say, is a kernel of its own."""
         with contextlib.ExitStack() as stack:
-            for language in embedded():
-                module, _, path = language.cpu_launcher.partition(":")
-                if module in sys.modules:
-                    owner, _, name = path.rpartition(".")
-                    place = getattr(sys.modules[module], owner) if owner else sys.modules[module]
+            for launcher in (each for language in embedded() for each in language.cpu_launchers):
+                module, _, path = launcher.partition(":")
+                owner, _, name = path.rpartition(".")
+                place = sys.modules.get(module)
+                place = getattr(place, owner, None) if owner else place
+                if hasattr(place, name):
                     stack.enter_context(patch.object(place, name, self._counted(getattr(place, name))))
             yield
 

@@ -39,6 +39,8 @@ _OTHER_MAKERS = (
 # Of languages without a backend: what a function is decorated with to be a kernel of the same name.
 _OTHER_LANGUAGES = ("cupyx.jit",)
 _HIDDEN = "a library's way to compute that is not seen as an operator"
+# Kernels that come with a language.
+_READY_MADE = ("jax.experimental.pallas.ops",)
 
 
 @dataclass(frozen=True)
@@ -214,6 +216,10 @@ def _past_the_watch(source: PythonSource, texts: list[Embedded]) -> Iterator[Lea
 
 def _without_kernel(source: PythonSource, language: Backend) -> Iterator[Lead]:
     formed = source.formed()
+    for node, path in formed:
+        if any(_below(module, path) for module in _READY_MADE):
+            yield source.lead(RULE, node, f"uses {path}, a kernel that comes with {language.title}", weak=True)
+            break
     if not any(_makes(language, path) for _, path in formed) and not _as_text(source):
         for node, path in formed:
             if _below(language.module, path):

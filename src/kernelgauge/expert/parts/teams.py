@@ -33,12 +33,13 @@ def together(x: torch.Tensor, members: int) -> bool:
 
 @triton.jit
 def _moments(
-    x_ptr, y_ptr, counters_ptr, means_ptr, spreads_ptr, weight_ptr, bias_ptr, length, members, eps, period, repeats,
-    SIZE: tl.constexpr, TEAM: tl.constexpr, STORES: tl.constexpr, ENDS: tl.constexpr, MEETS: tl.constexpr,
+    x_ptr, y_ptr, counters_ptr, means_ptr, spreads_ptr, weight_ptr, bias_ptr, length, members, eps, period,
+    REPEATS: tl.constexpr, SIZE: tl.constexpr, TEAM: tl.constexpr,
+    STORES: tl.constexpr, ENDS: tl.constexpr, MEETS: tl.constexpr,
 ):  # fmt: skip
     """Mean and variance of a row by all of its team, and the row normalised.
 
-    The weight of the value at `i` is number `i // repeats % period`: one for each value, or for each channel.
+    The weight of the value at `i` is number `i // REPEATS % period`: one for each value, or for each channel.
     """
     row, member = tl.program_id(0) // members, tl.program_id(0) % members
     at = member * SIZE + tl.arange(0, SIZE)
@@ -60,10 +61,15 @@ def _moments(
         mean = tl.sum(means * counts, axis=0) / length
         spread = tl.sum(spreads + counts * (means - mean) * (means - mean), axis=0)
         y = (x - mean) * (1.0 / tl.sqrt(spread / length + eps))
-        if period > 0:
-            which = row % (tl.maximum(period * repeats // length, 1)) * (length // repeats) + at // repeats
-            y *= tl.load(weight_ptr + which, mask=inside, other=0.0)
-            y += tl.load(bias_ptr + which, mask=inside, other=0.0)
+        if weight_ptr is not None:
+            first = row % (tl.maximum(period * REPEATS // length, 1)) * (length // REPEATS)
+            if REPEATS % SIZE == 0:  # one channel for all that this program holds
+                which = first + member * SIZE // REPEATS
+                y = y * tl.load(weight_ptr + which) + tl.load(bias_ptr + which)
+            else:
+                which = first + at // REPEATS
+                y *= tl.load(weight_ptr + which, mask=inside, other=0.0)
+                y += tl.load(bias_ptr + which, mask=inside, other=0.0)
         tl.store(y_ptr + row.to(tl.int64) * length + at, y, mask=inside)
 
 
@@ -91,8 +97,8 @@ def normalised(
     steps = ((True, True),) if together(x, members) else ((True, False), (False, True))
     for stores, ends in steps:
         _moments[(rows * members,)](
-            x, y, counters, means, spreads, weight, bias, length, members, eps, period, repeats,
-            SIZE=block, TEAM=team, STORES=stores, ENDS=ends, MEETS=stores and ends and members > 1,
+            x, y, counters, means, spreads, weight, bias, length, members, eps, period,
+            REPEATS=repeats, SIZE=block, TEAM=team, STORES=stores, ENDS=ends, MEETS=stores and ends and members > 1,
             num_warps=max(1, block // 2048),
         )  # fmt: skip
     return y
