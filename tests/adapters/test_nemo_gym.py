@@ -53,9 +53,9 @@ def test_rollouts_have_rewards_and_what_has_no_verdict_is_kept_apart(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows, rollouts = tmp_path / "rows.jsonl", tmp_path / "rollouts.jsonl"
-    done = write_rows(server, rows, "--problems", "1/19,1/21,2/9")
+    done = write_rows(server, rows, "--problems", "1/19,1/21,2/80")
     assert done.returncode == 0, done.stderr
-    assert [row["problem"] for row in lines(rows)] == ["1/19", "1/21", "2/9"]
+    assert [row["problem"] for row in lines(rows)] == ["1/19", "1/21", "2/80"]
 
     def reply(messages: Messages) -> str:
         return WRONG if "torch.sigmoid(x)" in messages[0]["content"] else GOOD
@@ -69,8 +69,8 @@ def test_rollouts_have_rewards_and_what_has_no_verdict_is_kept_apart(
     (lost,) = lines(tmp_path / "rollouts_failures.jsonl")
     assert (good["outcome"], wrong["outcome"]) == ("passed", "wrong_value")
     assert good["reward"] > 0.3 and good["correct"] == 1 and not good["mask_sample"] and wrong["reward"] == 0
-    assert lost["mask_sample"] and lost["_ng_failure_class"] == "no_verdict" and lost["problem"] == "2/9"
-    assert lost["reason"].startswith("problem 2/9 does not count") and lost["verdict"] == 0
+    assert lost["mask_sample"] and lost["_ng_failure_class"] == "no_verdict" and lost["problem"] == "2/80"
+    assert lost["reason"].startswith("problem 2/80 does not count") and lost["verdict"] == 0
     (metrics,) = json.loads((tmp_path / "rollouts_aggregate_metrics.json").read_text())
     assert metrics["agent_metrics"]["mean/reward"] == pytest.approx(good["reward"] / 2), "of those with a verdict"
 

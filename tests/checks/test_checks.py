@@ -459,6 +459,23 @@ def test_randomised_parameters_are_equal_on_both_sides_and_nowhere_constant() ->
     assert torch.nn.init.ones_(torch.empty(3)).eq(1).all()
 
 
+def test_draws_are_larger_moved_or_smaller_as_a_problem_asks() -> None:
+    def model(**asked: float) -> dict[str, torch.Tensor]:
+        torch.manual_seed(3)
+        with randomised(**asked):
+            layer = torch.nn.Linear(5, 4)
+            layer.own = torch.nn.Parameter(torch.randn(3))
+            layer.ones = torch.nn.Parameter(torch.ones(3))
+        return layer.state_dict()
+
+    usual, other = model(), model(gain=4.0, bias=-2.0, drawn=0.5)
+    assert torch.equal(other["weight"], usual["weight"] * 4)
+    assert torch.equal(other["bias"], usual["bias"] * 4 - 2)
+    assert torch.equal(other["own"], usual["own"] / 2)
+    assert torch.equal(other["ones"], usual["ones"])
+    assert torch.nn.init.uniform_(torch.empty(9)).max() < 1
+
+
 @pytest.mark.processes
 def test_a_wrong_answer_is_not_given_other_draws(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where zeros pass the first trial, the failure of another answer in it is final all the same."""

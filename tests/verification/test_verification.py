@@ -16,7 +16,7 @@ from kernelgauge.problems import catalogue
 from kernelgauge.problems.facts import facts
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.problems.verified import verified, with_earlier
-from kernelgauge.schema import ROUNDING, Problem
+from kernelgauge.schema import ROUNDING, ParameterDraws, Problem
 from kernelgauge.session.session import Session
 from kernelgauge.verification.facts import differences, fingerprint_differences
 from kernelgauge.verification.verify import verify
@@ -147,7 +147,7 @@ def test_what_does_not_count_under_strict_is_in_the_docs_with_its_reason() -> No
 
 
 def test_a_problem_known_to_accept_a_cut_corner_does_not_count(session: Session) -> None:
-    problem = load_problem("1/100", sizes="small")
+    problem = load_problem("2/80", sizes="small")
     assert problem.shortcuts["strict"]
     source = problem.source.replace("class Model(", "class ModelNew(")
     for protocol in ("strict", "quick"):  # of which nothing is on record
@@ -158,6 +158,45 @@ def test_a_problem_known_to_accept_a_cut_corner_does_not_count(session: Session)
     assert published.scored and not published.trivial_answers
 
 
+def test_drawn_parameters_make_work_visible_that_pytorchs_own_draws_hide(session: Session) -> None:
+    """2/9 subtracts 2 from values that hardly reach it, then shuts what is below zero."""
+    problem = load_problem("2/9", sizes="small")
+    source = problem.source.replace("class Model(", "class ModelNew(")
+    record = session.evaluate(problem, source, timed=False)
+    assert record.passed and record.scored, (record.reason, record.trivial_answers)
+    zeros = source.replace("torch.relu(x)", "torch.zeros_like(x)")
+    assert zeros != source
+    assert session.evaluate(problem, zeros, timed=False).outcome == "wrong_value"
+    as_pytorch_draws = problem.model_copy(update={"parameters": ParameterDraws(), "shortcuts": {}})
+    assert "zeros" in session.evaluate(as_pytorch_draws, source, timed=False).trivial_answers
+
+
+def test_low_precision_is_no_cut_corner_where_nothing_is_multiplied(session: Session) -> None:
+    """Inputs are float32 all the same: nothing would be saved. One number hides the rounding of thousands."""
+    strict = load_protocol("strict")
+    loss = session.screen(load_problem("1/95", sizes="small"), strict, [], (3, 10))
+    assert loss.shortcuts == ()
+    product = Problem(key="own", name="own", source=PRODUCT)
+    assert "tf32" in session.screen(product, strict, [], (3, 10)).shortcuts
+
+
+PRODUCT = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x, y):
+        return torch.log(torch.matmul(x, y).abs() + 1e9)
+
+
+def get_inputs():
+    return [torch.rand(64, 32), torch.rand(32, 16)]
+
+
+def get_init_inputs():
+    return []
+"""
 CHAOTIC = """
 import torch
 import torch.nn as nn

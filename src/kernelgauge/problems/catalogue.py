@@ -19,7 +19,7 @@ from kernelgauge.errors import ProblemError
 from kernelgauge.problems import suites
 from kernelgauge.problems.sizes import Constant
 from kernelgauge.problems.suites import BUILT_IN
-from kernelgauge.schema import SUITE_NAME, Domain, Nearest, Record, Sizes, Split, Weakness, suite_of
+from kernelgauge.schema import SUITE_NAME, Domain, Nearest, ParameterDraws, Record, Sizes, Split, Weakness, suite_of
 
 LEVELS = (1, 2, 3, 4)
 DEFAULT_LEVELS = (1, 2, 3)
@@ -42,6 +42,7 @@ class Entry(Record):
     tags: tuple[str, ...]
     domains: dict[str, Domain]
     """Per input of `forward`, in order: which other values make sense (see `schema.Problem.domains`)."""
+    parameters: ParameterDraws = ParameterDraws()
     sizes: dict[Sizes, dict[str, Constant]]
     """Per reduced size: the constants that differ from the text's own, which are the full ones."""
     weakness: Weakness | None

@@ -91,6 +91,7 @@ def _of_suite(name: str, sizes: Sizes) -> Problem:
         sizes=sizes,
         source=with_constants(source, entry.sizes[sizes] if sizes != "full" else {}),
         domains=entry.domains,
+        parameters=entry.parameters,
         tags=entry.tags,
         weakness=entry.weakness,
         shortcuts=known.accepted() if (known := verified(entry.key)) else {},

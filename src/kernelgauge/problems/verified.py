@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from kernelgauge.config import NARROW, Protocol, load_protocol
-from kernelgauge.schema import Problem, Record
+from kernelgauge.schema import ParameterDraws, Problem, Record
 
 PATH = Path(__file__).parent / "facts" / "verified.json"
 PRECISIONS = ("tf32", "bfloat16")
@@ -28,6 +28,8 @@ class Verified(Record):
     """By size: of inputs, parameters and output under seed 0, with which another text of the problem must agree."""
     digest: str
     """Of the text at full size: it guards against a silent change."""
+    parameters: ParameterDraws = ParameterDraws()
+    """How they were drawn where a protocol draws them at random."""
     protocols: dict[str, str]
     """Of what decides which answers are right, in the protocols above."""
 
@@ -38,7 +40,7 @@ class Verified(Record):
 
 def with_earlier(now: Verified, earlier: Verified | None) -> Verified:
     """What was found now, and what was found earlier of the same text under the same protocol: draws differ."""
-    if earlier is None or earlier.digest != now.digest:
+    if earlier is None or (earlier.digest, earlier.parameters) != (now.digest, now.parameters):
         return now
 
     def both(new: dict[str, tuple[str, ...]], old: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -89,7 +91,7 @@ def _all() -> dict[str, Verified]:
 def record(found: dict[str, Verified]) -> None:
     """Write these problems' rows, keep those of the others. Raises OSError where the package cannot be written."""
     kept = json.loads(PATH.read_text(encoding="utf-8")) if PATH.is_file() else {}
-    rows = kept | {key: row.model_dump(mode="json") for key, row in found.items()}
+    rows = kept | {key: row.model_dump(mode="json", exclude_defaults=True) for key, row in found.items()}
     ordered = sorted(rows, key=lambda key: tuple(map(int, key.split("/"))))
     lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(rows[key])}" for key in ordered)
     PATH.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")

@@ -25,6 +25,20 @@ class Weakness(Record):
     note: str
 
 
+class ParameterDraws(Record):
+    """How parameters are drawn at random where PyTorch's own draws hide what a problem computes.
+
+    Only protocols that randomise parameters ask for it: `initialisation = "randomised"`.
+    """
+
+    gain: float = Field(default=1.0, gt=0)
+    """Factor of what PyTorch's initialisers draw for weights and biases."""
+    bias: float = 0.0
+    """Added to what they draw for biases: to parameters of one dimension."""
+    drawn: float = Field(default=1.0, gt=0)
+    """Factor of parameters that the problem's text draws itself, by `torch.randn`."""
+
+
 class Nearest(Record):
     """Which problem of the built-in suite is the nearest to a generated one."""
 
@@ -56,6 +70,7 @@ class Problem(Record):
     domains: dict[str, Domain] = Field(default_factory=dict)
     """Per input of `forward`: which other values make sense (`real`: any number, `positive`: any above zero,
     `fixed`: only what `get_inputs` draws). An input that is not named is classified from its own draws."""
+    parameters: ParameterDraws = ParameterDraws()
     tags: tuple[str, ...] = ()
     weakness: Weakness | None = None
     shortcuts: dict[str, tuple[str, ...]] = Field(default_factory=dict)

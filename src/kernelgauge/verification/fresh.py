@@ -150,6 +150,7 @@ def install(kept: Sequence[Drawn], made: Origin, suite: str, overwrite: bool) ->
             "nearest": drawn.nearest and drawn.nearest.model_dump(mode="json"),
             "split": made.split(drawn),
             "twin_of": drawn.twin_of,
+            "parameters": drawn.parameters.model_dump(mode="json"),
         }
         rows.append(({**facts, "sizes": drawn.sizes, "weakness": None, **near}, drawn.source))
     origin = f"recipe {made.words}, seed {made.seed}, distance {made.distance:.2g}"
@@ -212,7 +213,8 @@ def _public(protocol: str) -> Protocol:
 
 def _at(drawn: Drawn, size: Sizes) -> Problem:
     source = with_constants(drawn.source, drawn.sizes.get(size, {}))
-    return Problem(key=drawn.name, name=drawn.name, sizes=size, source=source, domains=drawn.domains, tags=drawn.tags)
+    told = {"domains": drawn.domains, "parameters": drawn.parameters, "tags": drawn.tags}
+    return Problem(key=drawn.name, name=drawn.name, sizes=size, source=source, **told)
 
 
 def _twins(session: Session, name: str, seed: int) -> Draw:

@@ -103,7 +103,8 @@ def keep(findings: Sequence[ProblemResult]) -> None:
                         size: {what: (float(f"{a:.7g}"), float(f"{b:.7g}")) for what, (a, b) in prints.items()}
                         for size, prints in found.fingerprints.items()
                     },
-                    digest=load_problem(found.problem).digest,
+                    digest=(problem := load_problem(found.problem)).digest,
+                    parameters=problem.parameters,
                     protocols=found.protocols,
                 ),
                 verified(found.problem),

@@ -7,6 +7,7 @@ from typing import Any
 
 from kernelgauge.config import MathMode
 from kernelgauge.wire.commands import Command
+from kernelgauge.wire.initialisers import Randomise
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Construct(Command, answer="constructed"):
     init: Any
     """The constructor's arguments, as `arguments.encode` writes them."""
     seed: int
-    randomise: bool
+    randomise: Randomise | None
     math: MathMode
     device: str
     state: str | None = None

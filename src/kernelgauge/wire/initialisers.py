@@ -9,7 +9,7 @@ honest candidate packs or folds its weights inside `__init__`, which a `load_sta
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,11 @@ import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _NormBase
 
-_MARK = "_kernelgauge_constant"
+Randomise = Mapping[str, float]
+"""The arguments of `randomised`, as `schema.ParameterDraws` has them. None in their place: as PyTorch draws them."""
+
+_CONSTANT, _DRAWN = "_kernelgauge_constant", "_kernelgauge_drawn"
+_RANDOM = ("uniform_", "normal_", "kaiming_uniform_", "kaiming_normal_", "xavier_uniform_", "xavier_normal_")
 
 
 def _scatter(tensor: torch.Tensor, centre: float) -> torch.Tensor:
@@ -36,27 +40,43 @@ def _random_statistics(self: Any) -> None:
         self.num_batches_tracked.zero_()
 
 
-def _marking(factory: Any) -> Any:
+def _amplified(initialiser: Any, gain: float, bias: float) -> Any:
+    def fill(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        drawn: torch.Tensor = initialiser(tensor, *args, **kwargs)
+        with torch.no_grad():
+            return drawn.mul_(gain).add_(bias if drawn.dim() == 1 else 0.0)
+
+    return fill
+
+
+def _marking(factory: Any, mark: str) -> Any:
     def make(*args: Any, **kwargs: Any) -> Any:
         made = factory(*args, **kwargs)
-        setattr(made, _MARK, True)
+        setattr(made, mark, True)
         return made
 
     return make
 
 
-def _parameter_new(original: Any) -> Any:
+def _parameter_new(original: Any, factor: float) -> Any:
     def new(cls: Any, data: Any = None, requires_grad: bool = True) -> Any:
-        if cls is nn.Parameter and getattr(data, _MARK, False) and data.is_floating_point() and data.numel():
-            _scatter(data, float(data.flatten()[0]))
+        if cls is nn.Parameter and isinstance(data, torch.Tensor) and data.is_floating_point() and data.numel():
+            if getattr(data, _CONSTANT, False):
+                _scatter(data, float(data.flatten()[0]))
+            elif getattr(data, _DRAWN, False):
+                data.mul_(factor)
         return original(cls, data, requires_grad)
 
     return new
 
 
 @contextmanager
-def randomised() -> Iterator[None]:
-    """While open, constant initialisers and `nn.Parameter(torch.ones/zeros/full(...))` draw at random."""
+def randomised(gain: float = 1.0, bias: float = 0.0, drawn: float = 1.0) -> Iterator[None]:
+    """While open, constant initialisers and `nn.Parameter(torch.ones/zeros/full(...))` draw at random.
+
+    Args:
+        gain, bias, drawn: as in `schema.ParameterDraws`.
+    """
     saved: list[tuple[Any, str, Any]] = []
 
     def replace(owner: Any, name: str, value: Any) -> None:
@@ -76,9 +96,12 @@ def randomised() -> Iterator[None]:
     originals = {name: table[name] for name in fill if name in table}
     table.update({name: fill[name] for name in originals})
     replace(_NormBase, "reset_running_stats", _random_statistics)
-    for name in ("ones", "zeros", "full"):
-        replace(torch, name, _marking(getattr(torch, name)))
-    replace(nn.Parameter, "__new__", staticmethod(_parameter_new(nn.Parameter.__new__)))
+    if (gain, bias) != (1.0, 0.0):
+        for name in _RANDOM:
+            replace(nn.init, name, _amplified(getattr(nn.init, name), gain, bias))
+    for name, mark in {**dict.fromkeys(("ones", "zeros", "full"), _CONSTANT), "randn": _DRAWN}.items():
+        replace(torch, name, _marking(getattr(torch, name), mark))
+    replace(nn.Parameter, "__new__", staticmethod(_parameter_new(nn.Parameter.__new__, drawn)))
     try:
         yield
     finally:

@@ -10,6 +10,7 @@ from kernelgauge.checks.accumulation import Variances
 from kernelgauge.config import MathMode
 from kernelgauge.schema import Domain
 from kernelgauge.wire.commands import Command
+from kernelgauge.wire.initialisers import Randomise
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class ConstructReference(Command, answer="constructed", stage="construct"):
 
     init: Any
     seed: int
-    randomise: bool
+    randomise: Randomise | None
     precise: bool
 
 

@@ -6,6 +6,7 @@ Each is given the mode, the operator's outputs (float64, changed in place), and 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -271,6 +272,9 @@ _BATCH_NORMS = (
 )
 VARIANCES = frozenset(("var", "std", "var_mean", "std_mean", "native_layer_norm", "native_group_norm", *_BATCH_NORMS))
 """Operators whose errors depend on how they take a variance; see `checks.accumulation.Variances`."""
+
+PRODUCT = re.compile("mm|mv|dot|conv|linear|einsum|attention|rnn|lstm|gru|cdist|transformer")
+"""Stands in the names of operators that tensor cores can do; in others too, which does no harm."""
 
 ACCUMULATING: dict[str, _Handler] = {
     **dict.fromkeys(("mm", "bmm", "mv", "dot", "vdot"), _product(0, 1)),

@@ -156,7 +156,8 @@ class WorkerState:
         self.device = torch.device(command.device)
         set_flags(command.math)
         torch.manual_seed(command.seed)
-        with randomised() if command.randomise else contextlib.nullcontext(), torch.no_grad():
+        draws = command.randomise
+        with contextlib.nullcontext() if draws is None else randomised(**draws), torch.no_grad():
             model = getattr(self.module, command.attribute)(*decode(command.init))
         if command.state is not None:
             model.load_state_dict(torch.load(command.state, weights_only=True))

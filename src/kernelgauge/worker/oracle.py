@@ -23,7 +23,7 @@ from kernelgauge.config import MathMode
 from kernelgauge.schema import GB
 from kernelgauge.wire.arguments import decode, encode
 from kernelgauge.wire.commands import Attach, Command, Detach, Warm
-from kernelgauge.wire.initialisers import randomised
+from kernelgauge.wire.initialisers import Randomise, randomised
 from kernelgauge.wire.math_modes import cast, set_flags
 from kernelgauge.wire.messages import TensorSpec
 from kernelgauge.wire.oracle_commands import (
@@ -40,7 +40,7 @@ from kernelgauge.wire.outputs import flatten
 from kernelgauge.wire.regions import Region, dtype_name, lay_out
 from kernelgauge.wire.shared_memory import opened
 from kernelgauge.worker import serving
-from kernelgauge.worker.accumulating_operators import VARIANCES
+from kernelgauge.worker.accumulating_operators import PRODUCT, VARIANCES
 from kernelgauge.worker.rounding_noise import Operators, RoundingNoise
 from kernelgauge.worker.serving import Answer, warm_up
 
@@ -91,7 +91,7 @@ class Oracle:
         self.device = torch.device("cpu")
         self.math: MathMode = "torch"
         self.regions: dict[str, Region] = {}
-        self._built: tuple[Any, int, bool] = (None, 0, False)
+        self._built: tuple[Any, int, Randomise | None] = (None, 0, None)
         self._plain: list[Any] = []
         self._memory = 0
         self._frugal = False
@@ -172,10 +172,10 @@ class Oracle:
         self.model = model.double() if self.precise else model
         return {"event": "constructed"}
 
-    def _construct(self, init: Any, seed: int, randomise: bool) -> Any:
+    def _construct(self, init: Any, seed: int, randomise: Randomise | None) -> Any:
         assert self.module is not None
         torch.manual_seed(seed)
-        with torch.no_grad(), randomised() if randomise else nullcontext():
+        with torch.no_grad(), nullcontext() if randomise is None else randomised(**randomise):
             return self.module.Model(*decode(init))
 
     def draw(self, command: Draw) -> Answer:
@@ -206,7 +206,8 @@ class Oracle:
     def learn_truth(self, command: LearnTruth) -> Answer:
         with Operators() as called:
             outputs = self._forward(command.seed)
-        return self._write("truth", outputs) | {"data": {"variances": bool(called.names & VARIANCES)}}
+        said = {"variances": bool(called.names & VARIANCES), "products": any(map(PRODUCT.search, called.names))}
+        return self._write("truth", outputs) | {"data": said}
 
     def imitate(self, command: Imitate) -> Answer:
         """The answer of somebody who cuts one corner.
@@ -254,7 +255,7 @@ class Oracle:
         """The constant a parameter starts with under PyTorch's default initialisers; 0 for one drawn at random."""
         if not self._plain:
             init, seed, _ = self._built
-            self._plain = [self._construct(init, other, randomise=False) for other in (seed, seed + 1)]
+            self._plain = [self._construct(init, other, randomise=None) for other in (seed, seed + 1)]
         first, second = (model.get_parameter(name) for model in self._plain)
         # One element alone would look like a constant under any single seed.
         constant = first.numel() and torch.equal(first, second) and bool((first == first.flatten()[0]).all())

@@ -150,6 +150,10 @@ class ScreeningTrials:
         if self._everywhere is None:
             names = [*BLIND, *(f"input {index}" for index in range(len(given)))]
             self._everywhere = Probes(names, reference.plan.tight)
+            if not reference.takes_products:
+                # There low precision saves nothing, since inputs are read in float32: no corner is cut.
+                self._shortcuts = tuple(each for each in self._shortcuts if each not in PRECISIONS)
+                self._alive = [each for each in self._alive if each not in PRECISIONS]
         self._everywhere.see(facts.answer, given, accepts)
         if facts.variant == "own":
             self.blind.see(facts.answer, given, accepts)
@@ -167,7 +171,7 @@ class ScreeningTrials:
             name = shortcut.removeprefix(_WITHOUT)
             if any(found.rms > _NO_EFFECT for found in distances(exact, facts.truth)):
                 self._idle.discard(name)
-            given = not changed and name != shortcut and self._reference.randomise
+            given = not changed and name != shortcut and self._reference.randomise is not None
             judge = accepts if self._asks and shortcut in self._alive else would_accept
             undecided = honest.undecided
             passes = not given and judge(exact)
@@ -281,5 +285,5 @@ class Screening:
     def _path(self, problem: Problem, protocol: Protocol, device: str, environment: Environment) -> Path:
         place = [worker_device(device), environment.gpu if device != "cpu" else None, environment.torch]
         judged = [protocol.judgement_digest, protocol.score.weak_problems]
-        described = [problem.source, problem.domains, *judged, *place]
+        described = [problem.source, problem.domains, problem.parameters.model_dump(), *judged, *place]
         return self._root / f"{digest(json.dumps(described, sort_keys=True))}.json"

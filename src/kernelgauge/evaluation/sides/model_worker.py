@@ -27,6 +27,7 @@ from kernelgauge.sandbox.zygote_client import Zygote, worker_device
 from kernelgauge.schema import Outcome
 from kernelgauge.wire.candidate_commands import Construct, DigestParameters, Load, PeakMemory, Trim
 from kernelgauge.wire.commands import Attach, Command, Detach
+from kernelgauge.wire.initialisers import Randomise
 from kernelgauge.wire.messages import Claim, TensorSpec
 from kernelgauge.wire.regions import Region
 from kernelgauge.wire.shared_memory import memory_handles
@@ -93,7 +94,7 @@ class ModelWorker:
         self,
         init: Any,
         seed: int,
-        randomise: bool,
+        randomise: Randomise | None,
         math: MathMode,
         state: bytes | None = None,
         beside: ModelWorker | None = None,

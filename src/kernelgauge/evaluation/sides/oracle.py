@@ -19,6 +19,7 @@ from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
 from kernelgauge.schema import GB, Domain, Problem
 from kernelgauge.wire.commands import Attach, Command, Detach
+from kernelgauge.wire.initialisers import Randomise
 from kernelgauge.wire.messages import Claim, TensorSpec
 from kernelgauge.wire.oracle_commands import (
     ConstructReference,
@@ -73,6 +74,8 @@ class OracleProcess:
         """Shapes and dtypes of the right outputs."""
         self.takes_variances = False
         """Whether its forward has a variance taken; see `accumulating_operators.VARIANCES`."""
+        self.takes_products = True
+        """Whether its forward has a product that tensor cores can do; taken to have one until that is known."""
         self._shortcut: Region | None = None
         self.constructor: tuple[str, ...] = ()
         """Names of the constructor's arguments."""
@@ -98,7 +101,7 @@ class OracleProcess:
         """Another pair of processes begins, and the next evaluation will need an oracle again."""
         self._prefork_pool.expect(self._kind)
 
-    def construct(self, init: Any, seed: int, randomise: bool, precise: bool) -> None:
+    def construct(self, init: Any, seed: int, randomise: Randomise | None, precise: bool) -> None:
         """Build the reference; with `precise` in float64."""
         self._tell(ConstructReference(init, seed, randomise, precise))
 
@@ -109,7 +112,8 @@ class OracleProcess:
     def learn_truth(self) -> None:
         """Shapes of the right answers, from a first run."""
         claim = self._tell(LearnTruth(_FIRST_SEED))
-        self.truth_specs, self.takes_variances = list(claim.tensors), bool(claim.data["variances"])
+        self.truth_specs = list(claim.tensors)
+        self.takes_variances, self.takes_products = bool(claim.data["variances"]), bool(claim.data["products"])
 
     def attach_truth(self) -> None:
         """Make a region for right answers of these shapes, and give it to it."""

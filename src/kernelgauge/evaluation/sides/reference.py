@@ -26,6 +26,7 @@ from kernelgauge.evaluation.sides.problem_process import ReferenceRaised, reserv
 from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import NotVaried, Outcome, Problem
+from kernelgauge.wire.initialisers import Randomise
 from kernelgauge.wire.math_modes import roundoff
 from kernelgauge.wire.messages import Claim, TensorSpec
 from kernelgauge.wire.regions import Region, lay_out, size_of
@@ -96,7 +97,8 @@ class Reference:
         self._begin()
         self.weight_seed = Seeds(protocol.parameters.seed == "secret").next()
         # Published weights replace whatever an initialiser drew.
-        self.randomise = protocol.parameters.initialisation == "randomised" and problem.sizes != "pretrained"
+        drawn = protocol.parameters.initialisation == "randomised" and problem.sizes != "pretrained"
+        self.randomise: Randomise | None = problem.parameters.model_dump() if drawn else None
         self.math = protocol.tolerance.math
         self.precise = protocol.tolerance.rule == "oracle"
         self.rounding_decides = False
@@ -347,6 +349,11 @@ class Reference:
     def takes_variances(self) -> bool:
         """Whether an operator of its forward takes a variance."""
         return self._oracle.takes_variances
+
+    @property
+    def takes_products(self) -> bool:
+        """Whether an operator of its forward is a product that tensor cores can do."""
+        return self._oracle.takes_products
 
     def forget_shortcuts(self) -> None:
         """Give back the memory that `imitate` has taken."""

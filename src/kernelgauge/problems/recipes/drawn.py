@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from kernelgauge.problems.sizes import Constant
-from kernelgauge.schema import Domain, Nearest, Sizes
+from kernelgauge.schema import Domain, Nearest, ParameterDraws, Sizes
 
 _MEDIUM_OPERATIONS = 1e9
 _MEDIUM_ELEMENTS = 2.5e6
@@ -25,6 +25,7 @@ class Drawn:
     tags: tuple[str, ...]
     sizes: dict[Sizes, dict[str, Constant]]
     domains: dict[str, Domain]
+    parameters: ParameterDraws = field(default_factory=ParameterDraws)
     nearest: Nearest | None = None
     """In the built-in suite; known of what is kept."""
     twin_of: str | None = None

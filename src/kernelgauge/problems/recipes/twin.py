@@ -139,6 +139,7 @@ def draw(
         tags=problem.tags,
         sizes=new_sizes,
         domains=dict(problem.domains),
+        parameters=problem.parameters,
         twin_of=problem.key,
     )
 
