@@ -213,8 +213,8 @@ def _public(protocol: str) -> Protocol:
 
 def _at(drawn: Drawn, size: Sizes) -> Problem:
     source = with_constants(drawn.source, drawn.sizes.get(size, {}))
-    told = {"domains": drawn.domains, "parameters": drawn.parameters, "tags": drawn.tags}
-    return Problem(key=drawn.name, name=drawn.name, sizes=size, source=source, **told)
+    found = Problem(key=drawn.name, name=drawn.name, sizes=size, source=source, domains=drawn.domains, tags=drawn.tags)
+    return found.model_copy(update={"parameters": drawn.parameters})
 
 
 def _twins(session: Session, name: str, seed: int) -> Draw:
