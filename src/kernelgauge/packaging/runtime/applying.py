@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten
 
+from .forwards import Swapped
 from .operators import Operator
-from .patching import Applied, Matcher, Seen, Swap, close, seen_calls, state_of, swapped
+from .patching import Applied, Matcher, Seen, Swap, close, plain, seen_calls, state_of
 from .patterns import part_of
 
 
@@ -78,8 +79,8 @@ def _by_graph(matcher: Matcher, module: torch.nn.Module, name: str, seen: Seen, 
         return False  # an argument that the reference does not use has nothing here to stand for it
     order = [inputs[number] for number in range(variant.inputs)]
     mine = [names[weights[number]] for number in range(len(variant.state))]
-    forward = swapped(module, operator, order, mine, found.args, found.kwargs)
-    done.put(module, forward, Swap(name, operator.name, "graph"))
+    standing = Swapped(module, operator, order, mine, found.args, found.kwargs)
+    done.put(module, standing.forward, Swap(name, operator.name, "graph"))
     return True
 
 
@@ -99,10 +100,12 @@ def _by_class(
     args, kwargs, _ = seen.calls[0]
     leaves, _ = tree_flatten((args, kwargs))
     order = [n for n, each in enumerate(leaves) if isinstance(each, torch.Tensor)]
-    if len(order) != operator.variants[0].inputs or not _agrees(operator, module, state, seen, tolerance):
+    if not plain(leaves) or len(order) != operator.variants[0].inputs:
         return False
-    forward = swapped(module, operator, order, names, args, kwargs)
-    done.put(module, forward, Swap(name, operator.name, "class"))
+    if not _agrees(operator, module, state, seen, tolerance):
+        return False
+    standing = Swapped(module, operator, order, names, args, kwargs)
+    done.put(module, standing.forward, Swap(name, operator.name, "class"))
     return True
 
 

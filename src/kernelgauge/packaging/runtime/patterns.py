@@ -17,6 +17,7 @@ from torch.fx.operator_schemas import normalize_function
 from torch.fx.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
 from torch.utils._pytree import tree_flatten
 
+from .forwards import Standing
 from .operators import Operator
 from .patching import Applied, Seen, Swap, close, form_of
 from .variants import Variant
@@ -64,11 +65,11 @@ def part_of(
         for each in operators.values()
         for variant in each.variants[:1]
         if not variant.state and len(variant.results) == 1 and all(a.is_tensor for a in variant.arguments)
+        if variant.elsewhere() is None
     ]
     if not wanted or any("." in child for child, _ in module.named_modules()):
         return False  # of modules that hold others which hold others again, those are looked at themselves
     args, kwargs, _ = seen.calls[0]
-    own, form, mode = module.forward, form_of(args, kwargs), module.training
     for operator, pattern in _largest_first(wanted):
         traced = _traced(module, args, kwargs)
         if traced is None:
@@ -77,12 +78,12 @@ def part_of(
         if not count:
             continue
         traced.recompile()
-        forward = _answering(module, traced, own, form, mode)
+        part = _Part(module, type(traced).forward, form_of(args, kwargs))
         before = operator.hits
         with torch.no_grad():
-            same = close(forward(*args, **kwargs), own(*args, **kwargs), tolerance)
+            same = close(part.forward(*args, **kwargs), part.own(*args, **kwargs), tolerance)
         if same and operator.hits > before:  # at these shapes a kernel answers
-            done.put(module, forward, Swap(name, operator.name, "pattern"))
+            done.put(module, part.forward, Swap(name, operator.name, "pattern"))
             return True
     return False
 
@@ -95,19 +96,27 @@ def _largest_first(
     return sorted(found, key=lambda pair: -len(pair[1].nodes))
 
 
-def _answering(
-    module: torch.nn.Module, traced: fx.GraphModule, own: Callable[..., Any], form: Any, mode: bool
-) -> Callable[..., Any]:
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        if module.training == mode and form_of(args, kwargs) == form:
-            return traced(*(each for each in tree_flatten((args, kwargs))[0] if isinstance(each, torch.Tensor)))
-        return own(*args, **kwargs)
+class _Part(Standing):
+    """Answers calls of one form by the code of a traced forward, which finds submodules and weights in the module."""
 
-    return forward
+    def __init__(self, module: torch.nn.Module, code: Callable[..., Any], form: Any) -> None:
+        super().__init__(module)
+        self._code, self._form = code, form
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The answer with the operator in it, or the module's own."""
+        if self.module.training == self.mode and form_of(args, kwargs) == self._form:
+            tensors = (each for each in tree_flatten((args, kwargs))[0] if isinstance(each, torch.Tensor))
+            return self._code(self.module, *tensors)
+        return self.own(*args, **kwargs)
 
 
 def _traced(module: torch.nn.Module, args: Any, kwargs: Any) -> fx.GraphModule | None:
-    """A module's forward as a graph of the tensors among its arguments; None where `torch.fx` cannot trace it."""
+    """A module's forward as a graph of the tensors among its arguments; None where `torch.fx` cannot trace it.
+
+    Its code is run on the module itself, so a trace that puts a constant beside it is none.
+    """
+    before = set(vars(module))
     try:
         bound = inspect.signature(module.forward).bind(*args, **kwargs)
         bound.apply_defaults()
@@ -120,8 +129,11 @@ def _traced(module: torch.nn.Module, args: Any, kwargs: Any) -> fx.GraphModule |
         traced = fx.GraphModule(module, _spelt_alike(module, graph))
     except Exception:  # boundary: somebody's forward; most that look at values or types cannot be traced
         return None
-    traced.train(module.training)
-    return traced
+    finally:
+        constants = set(vars(module)) - before
+        for name in constants:
+            delattr(module, name)
+    return None if constants else traced
 
 
 def _without_fixed(graph: fx.Graph, given: Mapping[str, Any]) -> None:
@@ -188,8 +200,8 @@ def _function(operator: Operator) -> Callable[..., Any]:
 
 def _pattern(variant: Variant) -> fx.Graph | None:
     """The reference's forward as a graph."""
-    model = variant.reference_model()
     try:
+        model = variant.reference_model()
         graph = _spelt_alike(model, _Tracer().trace(model))
     except Exception:  # boundary: somebody's forward
         return None
