@@ -17,7 +17,7 @@ def optimize(
     contestant: Annotated[
         str, typer.Option("--contestant", help="Who answers: inductor, folder:DIR, or module:Class.")
     ] = "inductor",
-    name: Annotated[str, typer.Option("--name", help="Of the package's module.")] = "kernels",
+    name: Annotated[str, typer.Option("--name", help="Of the package's module.")] = "my_kernels",
     device: DeviceName = None,
     protocol: ProtocolName = "strict",
     most: Annotated[int, typer.Option("--most-calls", min=2, help="Calls of ATen in a problem.")] = 60,

@@ -18,7 +18,7 @@ from kernelgauge.hardware.environment import visible_devices
 from kernelgauge.judging import running_device
 from kernelgauge.packaging.contents import Contents
 from kernelgauge.packaging.named_folder import NamedFolder
-from kernelgauge.packaging.names import check_package_name
+from kernelgauge.packaging.names import DEFAULT, check_package_name
 from kernelgauge.packaging.package import UNSTATED, NothingToPackage, package
 from kernelgauge.packaging.winners import LeftOut
 from kernelgauge.packaging.writing import check_free
@@ -80,7 +80,7 @@ def optimize(
     out: str | Path,
     *,
     contestant: str | Contestant = "inductor",
-    name: str = "kernels",
+    name: str = DEFAULT,
     device: str | None = None,
     protocol: str | Protocol = "strict",
     most: int = 60,

@@ -11,14 +11,51 @@ MODULE = '''"""Kernels that kernelgauge has judged, as PyTorch operators that fa
 from __future__ import annotations
 
 import hashlib as _hashlib
+import importlib.util as _util
+import sys as _sys
 from pathlib import Path as _Path
 
 _HOME = _Path(__file__).parent
-# Before any of them is loaded.
 _DIGESTS = {digests}
-for _file, _digest in _DIGESTS.items():
-    if _hashlib.sha256((_HOME / _file).read_bytes()).hexdigest() != _digest:
-        raise ImportError(f"{name}: {{_file}} is not the file that was packaged: install the package again")
+
+
+def _verified(file, digest):
+    try:
+        found = (_HOME / file).read_bytes()
+    except OSError as error:
+        raise ImportError(f"{name}: {{file}} cannot be read: install the package again") from error
+    if _hashlib.sha256(found).hexdigest() != digest:
+        raise ImportError(f"{name}: {{file}} is not the file that was packaged: install the package again")
+    return found
+
+
+class _Bytes:
+    """Imports this package's modules from the bytes whose digests were compared: what Python has cached of them may
+    come from others."""
+
+    def __init__(self):
+        self.files = {{}}
+        for file, digest in _DIGESTS.items():
+            parts = file.removesuffix(".py").split("/")
+            name = ".".join([__name__, *(parts[:-1] if parts[-1] == "__init__" else parts)])
+            self.files[name] = _HOME / file, _verified(file, digest)
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self.files:
+            return None
+        file, _ = self.files[name]
+        inside = [str(file.parent)] if file.name == "__init__.py" else None
+        return _util.spec_from_file_location(name, file, loader=self, submodule_search_locations=inside)
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        file, found = self.files[module.__name__]
+        exec(compile(found, str(file), "exec"), vars(module))
+
+
+_sys.meta_path.insert(0, _Bytes())
 
 from ._runtime.package import Package as _Package  # noqa: E402
 
@@ -166,13 +203,18 @@ def module_text(contents: Contents, digests: Mapping[str, str], package_digest: 
     )
 
 
+def distribution(name: str) -> str:
+    """What a package of this name is called where it is installed."""
+    return name.replace("_", "-")
+
+
 def project_text(contents: Contents, version: str, packages: Sequence[str]) -> str:
     """`pyproject.toml`."""
     needed = ['"torch"'] + (
         ['"triton"'] if any(v.backend == "triton" for o in contents.operators for v in o.variants) else []
     )
     return PROJECT.format(
-        distribution=contents.name.replace("_", "-"),
+        distribution=distribution(contents.name),
         version=version,
         dependencies=", ".join(needed),
         packages=", ".join(f'"{each}"' for each in packages),
