@@ -66,6 +66,10 @@ def optimize(
     if done.interval is None:
         typer.echo("no kernel won: the model stays as it is")
         return
+    for operator, reason in done.not_used.items():
+        typer.echo(f"not used in the model: {operator}: {reason}")
+    for warning in done.warnings:
+        typer.echo(f"warning: {warning}")
     low, high = done.interval
     typer.echo(f"before {done.before_ms:.4g} ms, after {done.after_ms:.4g} ms, difference {done.error:.2g}")
     typer.echo(f"{done.speedup:.3g}x (95 % between {low:.3g} and {high:.3g}); {done.package}: pip install {out}")

@@ -181,19 +181,6 @@ def state_of(module: torch.nn.Module) -> tuple[list[str], list[torch.Tensor]]:
     return list(found), [tensor.detach() for tensor in found.values()]
 
 
-def close(found: Any, wanted: Any, tolerance: float) -> bool:
-    """Whether every tensor of an answer is as another one's, by root mean square relative to that."""
-    pairs = list(zip(tree_flatten(found)[0], tree_flatten(wanted)[0], strict=True))
-    for one, other in pairs:
-        if isinstance(other, torch.Tensor) and other.is_floating_point():
-            scale = other.double().square().mean().sqrt().clamp(min=1e-30)
-            if not (one.double() - other.double()).square().mean().sqrt() <= tolerance * scale:
-                return False
-        elif isinstance(other, torch.Tensor) and not torch.equal(one, other):
-            return False
-    return True
-
-
 def _sizes(tensors: Sequence[Any]) -> Counter[Any]:
     return Counter((tuple(each.shape), each.dtype) for each in tensors)
 
