@@ -80,6 +80,17 @@ def test_build_makes_one_call(tmp_path: Path) -> None:
     assert package.counters() == {"sine": {"hits": 1, "misses": {}}, "wrong": {"hits": 0, "misses": {"broken": 1}}}
 
 
+def test_what_a_kernel_holds_is_cast_as_its_judge_cast_it(tmp_path: Path) -> None:
+    shift = 'self.register_buffer("shift", torch.ones(3))'
+    reference, _ = kernel("x + 1", "x + 1", "[torch.rand((2, 3), dtype=torch.bfloat16)]")
+    _, candidate = kernel("x + 1", "x + self.shift", "[torch.rand(2, 3)]", own=shift)
+    package = handmade(tmp_path, "cast_kernels", {"shifted": [(reference, candidate)]}, math="bf16")
+    x = torch.rand(2, 3).bfloat16()
+    found = package.shifted(x)
+    assert found.dtype == torch.bfloat16 and package.counters()["shifted"]["hits"] == 1
+    torch.testing.assert_close(found, x + 1)
+
+
 def test_a_device_has_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 1)

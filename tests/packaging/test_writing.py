@@ -15,6 +15,7 @@ import torch
 from handmade import handmade, kernel
 
 from kernelgauge.errors import UsageError
+from kernelgauge.packaging.homes import backendbench
 from kernelgauge.packaging.homes.own_folders import emptied
 from kernelgauge.packaging.homes.single_calls import single_call
 from kernelgauge.packaging.names import DEFAULT, check_package_name
@@ -90,6 +91,19 @@ def test_a_call_with_one_tensor_twice_is_no_override() -> None:
     x, y = torch.rand(4), torch.rand(4)
     assert found(lambda a: a * a, x) is None
     assert found(lambda a, b: b * a, x, y)["order"] == [1, 0]  # type: ignore[index]
+
+
+def test_the_search_for_such_calls_sees_the_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, str]] = []
+
+    def run(command: list[str], env: dict[str, str] | None = None, **_: object) -> subprocess.CompletedProcess[str]:
+        seen.append(dict(os.environ) if env is None else env)
+        return subprocess.CompletedProcess(command, 0, stdout="{}")
+
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(backendbench.subprocess, "run", run)
+    assert backendbench._single_calls(tmp_path / "x", "x") == {}
+    assert "CUDA_VISIBLE_DEVICES" not in seen[0]
 
 
 def test_what_python_has_cached_is_not_run(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def on(device: str) -> AbstractContextManager[Any]:
 def multiplies_in_tf32() -> bool:
     """Whether PyTorch may use TF32 in products of matrices."""
     # The older `allow_tf32` raises once somebody has used this one.
-    return torch.backends.cuda.matmul.fp32_precision == "tf32"
+    return bool(torch.backends.cuda.matmul.fp32_precision == "tf32")
 
 
 def missing_tool(backend: str, triton: str | None) -> str | None:

@@ -44,7 +44,7 @@ class Operator:
         self.__doc__ = given["about"]
 
     def __call__(self, *arguments: Any) -> Any:
-        if torch.compiler.is_compiling() or torch.jit.is_tracing():
+        if torch.compiler.is_compiling() or torch.jit.is_tracing():  # type: ignore[attr-defined]
             return self._op(*arguments)
         if reason := self._not_here(arguments):
             self.misses[reason] += 1

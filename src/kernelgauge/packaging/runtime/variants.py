@@ -16,6 +16,8 @@ from .guards import Argument, aligned, first_miss
 from .machine import indexed, missing_tool, multiplies_in_tf32, on, why_other
 
 Results = tuple[torch.Tensor, ...]
+# A judge casts whole models to these, with whatever they hold beside their weights.
+_CAST = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 
 class Variant:
@@ -111,7 +113,8 @@ class Variant:
             try:
                 self.call([each.to(where) if isinstance(each, torch.Tensor) else each for each in self.example()])
             except Exception as error:  # boundary: a stranger's module, and the compilers that it calls
-                self._loaded[where] = self._broken(error)
+                self._say_broken(error)
+                self._loaded[where] = None
         return None if self._kernel(where) else f"operator {self.name} could not be built"
 
     def elsewhere(self, device: str | None = None) -> str | None:
@@ -136,9 +139,10 @@ class Variant:
             with on(device):
                 return self._constructed("candidate", "ModelNew", device)
         except Exception as error:  # boundary: a stranger's module, and the compilers that it calls
-            return self._broken(error)
+            self._say_broken(error)
+            return None
 
-    def _broken(self, error: Exception) -> None:
+    def _say_broken(self, error: Exception) -> None:
         first = (str(error).strip().splitlines() or [""])[0][:300]
         self._warn(
             f"the kernel of {self.name} is not used, PyTorch computes instead: {type(error).__name__}: {first}"
@@ -149,7 +153,7 @@ class Variant:
         file = self.given[which]
         label = f"{__package__}.loaded.{self.name}_{which}_{file['sha256'][:12]}"
         module = module_of(self._home / file["file"], file["sha256"], label, self.given["variables"])
-        return Functional(module, attribute, init, self.state, device)
+        return Functional(module, attribute, init, self.state, device, _CAST.get(self.given["math"]))
 
     def _reference_module(self, what: str) -> ModuleType:
         file = self.given["reference"]
