@@ -16,6 +16,7 @@ from kernelgauge.errors import UsageError
 from kernelgauge.packaging import texts
 from kernelgauge.packaging.contents import Contents, File
 from kernelgauge.packaging.homes.own_folders import is_foreign
+from kernelgauge.packaging.tests_of_package import tests_text
 from kernelgauge.store.disk import guarded, make_folder
 
 _KERNELS = "kernelgauge.kernels"
@@ -125,7 +126,7 @@ def write_package(out: Path, contents: Contents, files: Mapping[str, str], repla
         tests.parent.mkdir(exist_ok=True)
         project.write_text(texts.project_text(contents, __version__, packages))
         readme.write_text(texts.readme_text(contents))
-        tests.write_text(texts.tests_text(contents))
+        tests.write_text(tests_text(contents))
     return module
 
 
