@@ -9,6 +9,7 @@ import typer
 
 from kernelgauge.cli.options import AsJson, DeviceName, ProtocolName, value_of
 from kernelgauge.cli.printed import print_object
+from kernelgauge.packaging.names import DEFAULT
 
 
 def optimize(
@@ -17,7 +18,7 @@ def optimize(
     contestant: Annotated[
         str, typer.Option("--contestant", help="Who answers: inductor, folder:DIR, or module:Class.")
     ] = "inductor",
-    name: Annotated[str, typer.Option("--name", help="Of the package's module.")] = "my_kernels",
+    name: Annotated[str, typer.Option("--name", help="Of the package's module.")] = DEFAULT,
     device: DeviceName = None,
     protocol: ProtocolName = "strict",
     most: Annotated[int, typer.Option("--most-calls", min=2, help="Calls of ATen in a problem.")] = 60,
