@@ -7,15 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from factories import BOUND, make_candidate, make_environment, make_evaluation, make_header, make_timing
 from packages import PROBLEMS
 
 from kernelgauge.errors import UsageError
-from kernelgauge.packaging.calls import call_of
+from kernelgauge.packaging import package as packaging
+from kernelgauge.packaging.calls import Call, call_of
 from kernelgauge.packaging.names import check_package_name, operator_name
 from kernelgauge.packaging.shapes import read_shapes
-from kernelgauge.packaging.weights_as_inputs import candidate_with_weights, problem_with_weights
-from kernelgauge.packaging.winners import why_not, winners
+from kernelgauge.packaging.weights_as_inputs import (
+    candidate_with_weights,
+    problem_with_weights,
+    reference_with_weights,
+)
+from kernelgauge.packaging.winners import Winner, why_not, winners
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.report.runs import FolderRun
 from kernelgauge.schema import Evaluation, Finding
@@ -155,3 +161,36 @@ def test_shapes_are_read_from_json_and_toml(tmp_path: Path) -> None:
             read_shapes(tmp_path / name)
     with pytest.raises(UsageError, match="there is no file"):
         read_shapes(tmp_path / "none.json")
+
+
+def test_what_lies_beside_the_module_tree_is_cast_and_moved_with_it() -> None:
+    norm = load_problem(NORM)
+    candidate = norm.source.replace("class Model", "class ModelNew")
+    texts = (
+        ("Model", problem_with_weights(norm, ["hidden"], ["weight"]).source),
+        ("ModelNew", candidate_with_weights(candidate, ["hidden"], ["weight"])),
+        ("ModelNew", reference_with_weights(norm.source, ["hidden"], ["weight"])),
+    )
+    for name, text in texts:
+        scope: dict[str, Any] = {}
+        exec(text, scope)
+        made = scope[name](8, 1e-6).double().to("meta")
+        assert made._whole.weight.dtype == torch.float64 and made._whole.weight.is_meta
+        assert not list(made.parameters())
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_without_further_shapes_the_first_fit_winner_is_the_last_that_is_judged(
+    monkeypatch: pytest.MonkeyPatch, every: bool
+) -> None:
+    problem, asked = load_problem(GATE), []
+    group = [Winner(right(GATE, candidate_digest=str(n), sample=n), problem, "") for n in range(4)]
+    call = Call(("gate", "up"), 2, (), (), ())
+    monkeypatch.setattr(packaging, "_call", lambda session, winner: call)
+    reasons = iter(["is not fit", None, None, None])
+    monkeypatch.setattr(packaging, "_unfit", lambda *given: asked.append(given) or next(reasons))
+    making = packaging._Making("x", "MIT", None, [])
+    found = packaging._usable(making, None, group, every)  # type: ignore[arg-type]
+    assert [w.evaluation.sample for w, _ in found] == ([1, 2, 3] if every else [1])
+    assert len(asked) == (4 if every else 2)
+    assert [each.sample for each in making.left] == ([0] if every else [0, 2, 3])

@@ -9,6 +9,7 @@ import typer
 
 from kernelgauge.cli.options import AsJson, DeviceName, ProtocolName, value_of
 from kernelgauge.cli.printed import print_object
+from kernelgauge.packaging.names import DEFAULT
 
 
 def optimize(
@@ -17,7 +18,7 @@ def optimize(
     contestant: Annotated[
         str, typer.Option("--contestant", help="Who answers: inductor, folder:DIR, or module:Class.")
     ] = "inductor",
-    name: Annotated[str, typer.Option("--name", help="Of the package's module.")] = "kernels",
+    name: Annotated[str, typer.Option("--name", help="Of the package's module.")] = DEFAULT,
     device: DeviceName = None,
     protocol: ProtocolName = "strict",
     most: Annotated[int, typer.Option("--most-calls", min=2, help="Calls of ATen in a problem.")] = 60,
@@ -66,6 +67,10 @@ def optimize(
     if done.interval is None:
         typer.echo("no kernel won: the model stays as it is")
         return
+    for operator, reason in done.not_used.items():
+        typer.echo(f"not used in the model: {operator}: {reason}")
+    for warning in done.warnings:
+        typer.echo(f"warning: {warning}")
     low, high = done.interval
     typer.echo(f"before {done.before_ms:.4g} ms, after {done.after_ms:.4g} ms, difference {done.error:.2g}")
     typer.echo(f"{done.speedup:.3g}x (95 % between {low:.3g} and {high:.3g}); {done.package}: pip install {out}")

@@ -9,12 +9,13 @@ import typer
 
 from kernelgauge.cli.options import AsJson, ProtocolName, parse_names
 from kernelgauge.cli.printed import print_object
+from kernelgauge.packaging.names import DEFAULT
 
 
 def package(
     runs: Annotated[list[Path], typer.Argument(help="Run folders or logs of Inspect.")],
     out: Annotated[Path, typer.Option("--out", help="Folder of the package.")],
-    name: Annotated[str, typer.Option("--name", help="Of its module and of its operators' namespace.")] = "kernels",
+    name: Annotated[str, typer.Option("--name", help="Of its module and of its operators' namespace.")] = DEFAULT,
     shapes: Annotated[
         Path | None,
         typer.Option("--shapes", help="JSON or TOML: size constants by problem, to judge winners at as well."),

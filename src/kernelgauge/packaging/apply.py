@@ -22,7 +22,7 @@ def apply(
     run: Callable[[], Any] | None = None,
     classes: Mapping[str, str] | None = None,
     patterns: bool = True,
-    tolerance: float = 1e-3,
+    tolerance: float | None = None,
     **kwargs: Any,
 ) -> Applied:
     """Have the operators of written packages answer the modules of a model that compute the very same.
@@ -38,7 +38,8 @@ def apply(
         run: makes several such calls instead, as a generation of tokens does; the same every time.
         classes: class of a module -> operator, where a module is written otherwise than the operator's reference.
         patterns: whether parts of a module's forward are looked at too.
-        tolerance: how far the model's answer may move, by root mean square relative to its own.
+        tolerance: how far the model's answer may move, by root mean square relative to its own; by default 1e-3, and
+            more where it has a narrower type than float32.
 
     Returns:
         What was swapped, with `undo()`. A package that was changed after it was written answers nothing, and a

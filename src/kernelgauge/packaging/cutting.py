@@ -22,6 +22,7 @@ import torch
 from torch.utils._pytree import tree_flatten
 
 from kernelgauge.backends.loading import import_file
+from kernelgauge.packaging.drawing import drawn
 from kernelgauge.packaging.runtime.graphs import NOTHING, Trace, read
 from kernelgauge.packaging.runtime.patching import Seen, module_trace, plain, seen_calls, state_of
 
@@ -140,14 +141,14 @@ def _problem(kind: str, trace: Trace, module: torch.nn.Module, args: Any, kwargs
     _, state = state_of(module)
     inputs = {trace.places.index(place): f"x{n}" for n, place in enumerate(graph.inputs)}
     weights = {len(trace.places) + place: f"self.w{n}" for n, place in enumerate(graph.state)}
-    given, drawn = [], []
+    given, lines = [], []
     for n, place in enumerate(graph.inputs):
         given.append(f"x{n}")
-        drawn.append(f"        {_drawn(leaves[place])},  # x{n}, as it was seen")
+        lines.append(f"        {drawn(leaves[place])},  # x{n}, as it was seen")
     own = []
     for n, place in enumerate(graph.state):
         tensor = state[place]
-        value = _drawn(tensor)
+        value = drawn(tensor)
         if tensor.is_floating_point():
             own.append(f"        self.w{n} = torch.nn.Parameter({value})")
         else:
@@ -173,7 +174,7 @@ def _problem(kind: str, trace: Trace, module: torch.nn.Module, args: Any, kwargs
             "",
             "def get_inputs():",
             "    return [",
-            *drawn,
+            *lines,
             "    ]",
             "",
             "",
@@ -222,22 +223,6 @@ def _written(value: Any, known: dict[torch.fx.Node, str]) -> str:
     if isinstance(value, torch.device):
         return f'torch.device("{value.type}")'
     return repr(value)
-
-
-def _drawn(tensor: torch.Tensor) -> str:
-    """How to draw a tensor that is spread out as this one is."""
-    shape = ", ".join(map(str, tensor.shape))
-    if tensor.dtype == torch.bool:
-        return f"torch.rand({shape}) < {float(tensor.float().mean()):.3g}" if shape else "torch.tensor(True)"
-    if not tensor.is_floating_point():
-        low, high = int(tensor.min()), int(tensor.max())
-        return f"torch.randint({low}, {high + 1}, ({shape}{',' if tensor.dim() == 1 else ''}), dtype={tensor.dtype})"
-    values = tensor.detach().double()
-    mean, spread = float(values.mean()), float(values.std(correction=0)) if values.numel() > 1 else 0.0
-    if float(values.min()) >= 0 and spread > 0:
-        return f"torch.rand({shape}) * {float(values.max()):.6g}"
-    spread = spread or max(abs(mean), 1.0) * 0.1  # a constant would be no test of who reads it
-    return f"torch.randn({shape}) * {spread:.6g} + {mean:.6g}"
 
 
 def _plain_name(target: Any) -> str:

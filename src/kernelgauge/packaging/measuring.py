@@ -2,9 +2,9 @@
 
 `python -m kernelgauge.packaging.measuring`, a request on standard input, an answer on standard output, both JSON.
 
-Request: `path`, `device`, `folder` and `name` of the package, `pairs`, `tolerance`.
-Answer: `before_ms` and `after_ms` of every pair, `swaps`, `counters`, `not_used`, and `error`, the root mean square
-of the answers' difference relative to the answer.
+Request: `path`, `device`, `folder` and `name` of the package, `pairs`.
+Answer: `before_ms` and `after_ms` of every pair, `swaps`, `counters`, `not_used`, `warnings`, and `error`, the root
+mean square of the answers' difference relative to the answer.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import os
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,14 @@ _WARMUPS = 2
 def measured(request: dict[str, Any]) -> dict[str, Any]:
     """What the request asks for. Raises whatever the model or the package raises."""
     sys.path.insert(0, request["folder"])
-    package = importlib.import_module(request["name"])
     model, inputs = loaded_model(Path(request["path"]), request["device"])
-    broken = package.build()
     with torch.no_grad():
         wanted = model(*inputs)
-        applied = package.apply(model, *inputs, tolerance=request["tolerance"])
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", RuntimeWarning)
+            package = importlib.import_module(request["name"])
+            broken = package.build()
+            applied = package.apply(model, *inputs)
         found = model(*inputs)
         package.reset_counters()
         times: dict[bool, list[float]] = {True: [], False: []}
@@ -50,6 +53,7 @@ def measured(request: dict[str, Any]) -> dict[str, Any]:
         "swaps": swaps,
         "counters": counters,
         "not_used": broken,
+        "warnings": list(dict.fromkeys(str(e.message) for e in said if issubclass(e.category, RuntimeWarning))),
         "error": _error(found, wanted),
     }
 
@@ -74,6 +78,10 @@ def _error(found: Any, wanted: Any) -> float:
     worst = 0.0
     for one, other in zip(tree_flatten(found)[0], tree_flatten(wanted)[0], strict=True):
         if isinstance(other, torch.Tensor) and other.is_floating_point():
+            finite = other.isfinite()
+            one, other = one[finite], other[finite]
+            if not other.numel():
+                continue
             scale = float(other.double().square().mean().sqrt()) or 1e-30
             worst = max(worst, float((one.double() - other.double()).square().mean().sqrt()) / scale)
     return worst

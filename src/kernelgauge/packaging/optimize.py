@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from kernelgauge.config import Protocol
-from kernelgauge.errors import MachineError, ProblemError, UsageError
+from kernelgauge.errors import MachineError, UsageError
 from kernelgauge.generation.contestant import Contestant
-from kernelgauge.hardware.environment import visible_devices
 from kernelgauge.judging import running_device
+from kernelgauge.packaging.asking import asked_of
 from kernelgauge.packaging.contents import Contents
+from kernelgauge.packaging.cuts import StoredCuts
 from kernelgauge.packaging.named_folder import NamedFolder
-from kernelgauge.packaging.names import check_package_name
+from kernelgauge.packaging.names import DEFAULT, check_package_name
 from kernelgauge.packaging.package import UNSTATED, NothingToPackage, package
 from kernelgauge.packaging.winners import LeftOut
 from kernelgauge.packaging.writing import check_free
@@ -26,14 +24,14 @@ from kernelgauge.problems import own_file
 from kernelgauge.schema import Record
 from kernelgauge.session.contest import Watch
 from kernelgauge.session.run import judge_run, planned
-from kernelgauge.store.disk import make_folder, write_whole
+from kernelgauge.store.disk import guarded, make_folder, write_whole
 from kernelgauge.store.run import Run
 from kernelgauge.timing.ratio import paired
 
 _CUTTING = "kernelgauge.packaging.cutting"
 _MEASURING = "kernelgauge.packaging.measuring"
+_RESULT = "optimized.json"
 _CONFIDENCE = 0.95
-_SECONDS = 1800.0
 
 
 class Cut(Record):
@@ -70,6 +68,10 @@ class Optimized(Record):
     error: float | None = None
     """Root mean square of the difference of both answers, relative to the answer."""
     swaps: tuple[dict[str, str], ...] = ()
+    not_used: dict[str, str] = Field(default_factory=dict)
+    """By operator, why a kernel of the package was not used in the model."""
+    warnings: tuple[str, ...] = ()
+    """Of the package, where it was measured."""
     cuts: tuple[Cut, ...]
     skipped: tuple[dict[str, str], ...]
     """Modules of which no problem was made, and why."""
@@ -80,7 +82,7 @@ def optimize(
     out: str | Path,
     *,
     contestant: str | Contestant = "inductor",
-    name: str = "kernels",
+    name: str = DEFAULT,
     device: str | None = None,
     protocol: str | Protocol = "strict",
     most: int = 60,
@@ -109,16 +111,24 @@ def optimize(
     """
     path, out = Path(model), Path(out)
     check_package_name(name)
-    own_file.read(path)
+    source = own_file.read(path)
     where = running_device(device)
-    check_free(out, name, replace)
-    tell("cutting the model into problems")
     asked = {"path": str(path.absolute()), "device": where, "most": most, "limit": limit}
-    found = _asked(_CUTTING, asked, str(path), where)
+    cut = StoredCuts(out / "cuts.json", source, asked)
+    found = cut.found
+    # A package without its measurement is what an interrupted call has left: it is written anew.
+    replace = replace or (found is not None and not (out / _RESULT).exists())
+    check_free(out, name, replace)
+    if found is None:
+        tell("cutting the model into problems")
+        found = asked_of(_CUTTING, asked, str(path), where)
+        cut.keep(found)
     if not found["cuts"]:
         raise UsageError(f"{path}: no part of it can be a problem{_why(found['skipped'])}")
     cuts = [_written(out / "problems", each) for each in found["cuts"]]
     who = _contestant(contestant)
+    with guarded(out):
+        (out / _RESULT).unlink(missing_ok=True)
     plan = planned(who, problems=[cut.problem for cut in cuts], device=where, protocol=protocol)
     tell(f"judging {plan.contestant.name} on {len(cuts)} problems")
     with plan.opened(out / "run") as store:
@@ -130,12 +140,12 @@ def optimize(
     tell("measuring the model with the package and without")
     measured = None
     if contents is not None:
-        asked = {"folder": str(out.absolute()), "name": name, "pairs": pairs, "tolerance": 1e-3}
-        measured = _asked(_MEASURING, {**asked, "path": str(path.absolute()), "device": where}, str(path), where)
+        asked = {"folder": str(out.absolute()), "name": name, "pairs": pairs}
+        measured = asked_of(_MEASURING, {**asked, "path": str(path.absolute()), "device": where}, str(path), where)
     made = _optimized(path, where, plan.contestant.name, out, measured, contents)
     told = _told(out, cuts, contents, left, reasons)
     done = made.model_copy(update={"cuts": told, "skipped": tuple(found["skipped"])})
-    write_whole(out / "optimized.json", done.model_dump_json(indent=1).encode() + b"\n")
+    write_whole(out / _RESULT, done.model_dump_json(indent=1).encode() + b"\n")
     return done
 
 
@@ -170,6 +180,8 @@ def _optimized(
             "pairs": len(before),
             "error": measured["error"],
             "swaps": tuple(measured["swaps"]),
+            "not_used": measured["not_used"],
+            "warnings": tuple(measured["warnings"]),
         }
     return Optimized(model=str(path), device=device, contestant=contestant, cuts=(), skipped=(), **given)
 
@@ -203,37 +215,6 @@ def _written(folder: Path, cut: dict[str, Any]) -> Cut:
     path = folder / f"{cut['name']}.py"
     write_whole(path, cut["source"].encode())
     return Cut(name=cut["name"], problem=str(path), modules=tuple(cut["modules"]), share=cut["share"])
-
-
-def _asked(module: str, request: dict[str, Any], what: str, device: str) -> dict[str, Any]:
-    """What a process of its own answers. Raises ProblemError with the end of what it said if it fails."""
-    sees = {} if device == "cpu" else {"CUDA_VISIBLE_DEVICES": visible_devices(device)}
-    if device != "cpu":
-        request = {**request, "device": "cuda"}
-    with subprocess.Popen(
-        [sys.executable, "-m", module],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, **sees},
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    ) as child:
-        try:
-            out, err = child.communicate(json.dumps(request), timeout=_SECONDS)
-        except BaseException as error:
-            os.killpg(child.pid, signal.SIGKILL)
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise ProblemError(f"{what} took longer than {_SECONDS:g} s") from error
-            raise
-    if child.returncode == -signal.SIGKILL:
-        raise MachineError(f"the process of {what} was killed from outside; is this machine out of memory?")
-    if child.returncode:
-        last = (err.strip().splitlines() or ["no message"])[-1]
-        raise ProblemError(f"{what} fails: {last}")
-    found: dict[str, Any] = json.loads(out)
-    return found
 
 
 def _median(samples: list[float]) -> float:

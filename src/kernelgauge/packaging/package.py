@@ -8,15 +8,15 @@ from pathlib import Path
 
 from kernelgauge import __version__
 from kernelgauge.config import Protocol, load_protocol
-from kernelgauge.errors import DeviceMissing, ProblemError, UsageError
-from kernelgauge.hardware.environment import first_line, missing_device
+from kernelgauge.errors import ProblemError, UsageError
+from kernelgauge.hardware.environment import first_line
 from kernelgauge.kernels.toolkit import architecture
 from kernelgauge.packaging.calls import Call, call_of
 from kernelgauge.packaging.contents import Contents, Operator, Variant, machine_of, provenance_of
 from kernelgauge.packaging.homes.writing import HOMES, check_homes
-from kernelgauge.packaging.names import check_package_name, operator_name
+from kernelgauge.packaging.judged_anew import ignores_weights, other_reference
+from kernelgauge.packaging.names import DEFAULT, check_package_name, operator_name
 from kernelgauge.packaging.shapes import Judged, Shapes, read_shapes
-from kernelgauge.packaging.weights_as_inputs import candidate_with_weights, problem_with_weights
 from kernelgauge.packaging.winners import LeftOut, Winner, class_of, left_out, winners
 from kernelgauge.packaging.writing import check_free, file_of, needs_more, stand_alone, write_package
 from kernelgauge.report.runs import StoredRun
@@ -26,6 +26,8 @@ from kernelgauge.session.session import Session
 
 UNSTATED = "not stated"
 """The licence of a kernel of which nobody has said one."""
+
+_SLOWER = "is not the fastest of those that could be used"
 
 
 class NothingToPackage(UsageError):
@@ -60,7 +62,7 @@ def package(
     runs: Sequence[StoredRun | str | Path],
     out: str | Path,
     *,
-    name: str = "kernels",
+    name: str = DEFAULT,
     shapes: Shapes | str | Path | None = None,
     protocol: str | Protocol = "strict",
     licence: str = UNSTATED,
@@ -93,7 +95,7 @@ def package(
     out = Path(out)
     check_package_name(name)
     check_homes(homes)
-    check_free(out, name, replace)
+    check_free(out, name, replace, homes)
     named = read_shapes(Path(shapes)) if isinstance(shapes, str | Path) else dict(shapes or {})
     found, left = winners([load(run) if isinstance(run, str | Path) else run for run in runs])
     if not found:
@@ -130,7 +132,7 @@ def package(
 
 def _add(making: _Making, session: Session, groups: list[list[Winner]], shapes: Sequence, judged: Judged) -> None:
     """One problem's operator: the best winner of each size it was judged at, then of each shape that was named."""
-    usable = [fit for group in groups if (fit := _usable(making, session, group))]
+    usable = [fit for group in groups if (fit := _usable(making, session, group, every=bool(shapes)))]
     if not usable:
         return
     calls = [(each, call) for group in usable for each, call in group[:1]]
@@ -144,7 +146,7 @@ def _add(making: _Making, session: Session, groups: list[list[Winner]], shapes: 
                 calls.append((each, found))
     for group in usable:
         making.left.extend(
-            left_out(each.evaluation, "is not the fastest of those that could be used")
+            left_out(each.evaluation, _SLOWER)
             for each, _ in group[1:]
             if each.evaluation.candidate_digest not in {w.evaluation.candidate_digest for w, _ in calls}
         )
@@ -157,16 +159,23 @@ def _add(making: _Making, session: Session, groups: list[list[Winner]], shapes: 
             making.left.append(left_out(winner.evaluation, "takes other arguments at its sizes than at those before"))
         elif str(its.arguments) not in seen:
             seen.add(str(its.arguments))
+            if reason := other_reference(session, first.problem, winner, its):
+                making.left.append(left_out(winner.evaluation, reason))
+                continue
             variants.append(_variant(making, name, len(variants), winner, its))
     about = f"Problem {first.problem.key} {first.problem.name}: {', '.join(call.names)}."
     made = Operator(name=name, about=about, schema_=call.schema, arguments=call.names, variants=tuple(variants))
     making.operators.append(made)
 
 
-def _usable(making: _Making, session: Session, group: Sequence[Winner]) -> list[tuple[Winner, Call]]:
-    """Those of one problem's winners that can be an operator, in their order."""
-    found = []
+def _usable(making: _Making, session: Session, group: Sequence[Winner], every: bool) -> list[tuple[Winner, Call]]:
+    """Those of one problem's winners that can be an operator, in their order; the first alone unless `every` is."""
+    found: list[tuple[Winner, Call]] = []
     for winner in group:
+        if found and not every:
+            if winner.evaluation.candidate_digest != found[0][0].evaluation.candidate_digest:
+                making.left.append(left_out(winner.evaluation, _SLOWER))
+            continue
         call = _call(session, winner)
         reason = call if isinstance(call, str) else _unfit(session, winner, call)
         if reason is not None:
@@ -187,30 +196,8 @@ def _call(session: Session, winner: Winner) -> Call | str:
 def _unfit(session: Session, winner: Winner, call: Call) -> str | None:
     """Why a candidate cannot be the kernel of an operator; None if it can."""
     if needs_more(winner.source):
-        return "imports kernelgauge, which a package does not need"
-    if not call.state:
-        return None
-    record, inputs = winner.evaluation, call.names[: call.inputs]
-    problem = problem_with_weights(winner.problem, inputs, call.state)
-    source = candidate_with_weights(winner.source, inputs, call.state)
-    if missing := missing_device(record.device):
-        raise DeviceMissing(
-            f"whether a kernel follows its weights is judged on the device that it is for, and {missing}; "
-            "package where the run was made"
-        )
-    again = session.evaluate(
-        problem,
-        source,
-        backend=record.backend,
-        protocol="quick",
-        device=record.device,
-        math=record.math,  # type: ignore[arg-type]
-        timed=False,
-        kernel_policy="any",
-    )
-    if again.passed:
-        return None
-    return f"does not follow its weights where they come with the call: {again.outcome}: {again.reason}"
+        return "imports more of kernelgauge than its kernels, which a package has not got"
+    return ignores_weights(session, winner, call)
 
 
 def _variant(making: _Making, operator: str, number: int, winner: Winner, call: Call) -> Variant:

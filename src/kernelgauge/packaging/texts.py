@@ -1,4 +1,4 @@
-"""The texts of a written package: its module, its project file, its README and its tests."""
+"""The texts of a written package: its module, its project file and its README."""
 
 from __future__ import annotations
 
@@ -11,14 +11,51 @@ MODULE = '''"""Kernels that kernelgauge has judged, as PyTorch operators that fa
 from __future__ import annotations
 
 import hashlib as _hashlib
+import importlib.util as _util
+import sys as _sys
 from pathlib import Path as _Path
 
 _HOME = _Path(__file__).parent
-# Before any of them is loaded.
 _DIGESTS = {digests}
-for _file, _digest in _DIGESTS.items():
-    if _hashlib.sha256((_HOME / _file).read_bytes()).hexdigest() != _digest:
-        raise ImportError(f"{name}: {{_file}} is not the file that was packaged: install the package again")
+
+
+def _verified(file, digest):
+    try:
+        found = (_HOME / file).read_bytes()
+    except OSError as error:
+        raise ImportError(f"{name}: {{file}} cannot be read: install the package again") from error
+    if _hashlib.sha256(found).hexdigest() != digest:
+        raise ImportError(f"{name}: {{file}} is not the file that was packaged: install the package again")
+    return found
+
+
+class _Bytes:
+    """Imports this package's modules from the bytes whose digests were compared: what Python has cached of them may
+    come from others."""
+
+    def __init__(self):
+        self.files = {{}}
+        for file, digest in _DIGESTS.items():
+            parts = file.removesuffix(".py").split("/")
+            name = ".".join([__name__, *(parts[:-1] if parts[-1] == "__init__" else parts)])
+            self.files[name] = _HOME / file, _verified(file, digest)
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self.files:
+            return None
+        file, _ = self.files[name]
+        inside = [str(file.parent)] if file.name == "__init__.py" else None
+        return _util.spec_from_file_location(name, file, loader=self, submodule_search_locations=inside)
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        file, found = self.files[module.__name__]
+        exec(compile(found, str(file), "exec"), vars(module))
+
+
+_sys.meta_path.insert(0, _Bytes())
 
 from ._runtime.package import Package as _Package  # noqa: E402
 
@@ -81,76 +118,6 @@ Speedups are over eager PyTorch, of a call with inputs that are not in the cache
 versions and digests.
 {left}"""
 
-TESTS = '''"""Each kernel against its reference on this machine, and the operator against PyTorch's rules."""
-
-from __future__ import annotations
-
-import pytest
-import torch
-
-import {name}
-
-CASES = [(name, number) for name, each in {name}.operators.items() for number in range(len(each.variants))]
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
-
-
-def tensors(found):
-    return (found,) if isinstance(found, torch.Tensor) else tuple(found)
-
-
-@pytest.fixture(params=CASES, ids=lambda case: f"{{case[0]}}-{{case[1]}}")
-def case(request):
-    name, number = request.param
-    operator = {name}.operators[name]
-    variant = operator.variants[number]
-    if variant.device == "cuda" and not torch.cuda.is_available():
-        pytest.skip("there is no GPU here")
-    return operator, variant, variant.example()
-
-
-def test_kernel_agrees_with_its_reference(case):
-    operator, variant, arguments = case
-    if reason := variant.build(variant.device):
-        pytest.skip(f"the kernel is not used here: {{reason}}")
-    before = operator.hits
-    found = tensors(operator(*arguments))
-    assert operator.hits == before + 1
-    allowed = max(10 * variant.given["provenance"]["allowed"], 1e-5)
-    for one, other in zip(found, variant.reference(arguments), strict=True):
-        one, other = one.double(), other.detach().double()
-        assert (one - other).square().mean().sqrt() <= allowed * other.square().mean().sqrt().clamp(min=1e-30)
-
-
-def test_operator_keeps_the_rules(case):
-    operator, _, arguments = case
-    torch.library.opcheck(getattr(getattr(torch.ops, {name!r}), operator.name).default, tuple(arguments))
-
-
-def test_other_types_go_to_the_reference(case):
-    operator, variant, arguments = case
-    wide = [a.double() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in arguments]
-    before = operator.misses["dtype"]
-    for one, other in zip(tensors(operator(*wide)), variant.reference(wide), strict=True):
-        torch.testing.assert_close(one, other, equal_nan=True)
-    assert operator.misses["dtype"] == before + 1
-
-
-def test_compiles_as_a_whole(case):
-    operator, _, arguments = case
-    compiled = torch.compile(lambda *given: operator(*given), fullgraph=True, backend="aot_eager")
-    with torch.no_grad():
-        for one, other in zip(tensors(compiled(*arguments)), tensors(operator(*arguments)), strict=True):
-            torch.testing.assert_close(one, other)
-
-
-def test_disabled_goes_to_the_reference(case):
-    operator, _, arguments = case
-    before = operator.misses["disabled"]
-    with {name}.disabled():
-        operator(*arguments)
-    assert operator.misses["disabled"] == before + 1
-'''
-
 
 def module_text(contents: Contents, digests: Mapping[str, str], package_digest: str) -> str:
     """`__init__.py`. Its digests are those of everything that is imported with it."""
@@ -166,13 +133,18 @@ def module_text(contents: Contents, digests: Mapping[str, str], package_digest: 
     )
 
 
+def distribution(name: str) -> str:
+    """What a package of this name is called where it is installed."""
+    return name.replace("_", "-")
+
+
 def project_text(contents: Contents, version: str, packages: Sequence[str]) -> str:
     """`pyproject.toml`."""
     needed = ['"torch"'] + (
         ['"triton"'] if any(v.backend == "triton" for o in contents.operators for v in o.variants) else []
     )
     return PROJECT.format(
-        distribution=contents.name.replace("_", "-"),
+        distribution=distribution(contents.name),
         version=version,
         dependencies=", ".join(needed),
         packages=", ".join(f'"{each}"' for each in packages),
@@ -206,11 +178,6 @@ def readme_text(contents: Contents) -> str:
         rows="\n".join(rows),
         left="\n## Left out\n" + "\n".join(left) + "\n" if left else "",
     )
-
-
-def tests_text(contents: Contents) -> str:
-    """The package's own tests."""
-    return TESTS.format(name=contents.name)
 
 
 def _argument(given: Mapping[str, object]) -> str:

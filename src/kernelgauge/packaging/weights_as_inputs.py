@@ -14,6 +14,7 @@ from kernelgauge.schema import Problem
 
 _RENAMED_IN_PROBLEM = {"Model": "_Whole", "get_inputs": "_whole_inputs", "get_init_inputs": "_whole_init_inputs"}
 _RENAMED_IN_CANDIDATE = {"ModelNew": "_WholeNew"}
+_RENAMED_IN_REFERENCE = {**_RENAMED_IN_PROBLEM, "Model": "_WholeNew"}
 
 _PROBLEM = """
 
@@ -23,11 +24,15 @@ import torch as _torch
 class Model(_torch.nn.Module):
     def __init__(self, *init):
         super().__init__()
-        # Beside the module tree: its weights are those of each call, and these must not be drawn or moved with it.
+        # Beside the module tree: its weights are those of each call, and these must not be drawn with it.
         self.__dict__["_whole"] = _Whole(*init)
 
+    def _apply(self, fn, recurse=True):
+        self._whole._apply(fn)
+        return super()._apply(fn, recurse)
+
     def forward(self, {arguments}):
-        weights = dict(zip({names!r}, ({weights},)))
+        weights = dict(zip({names!r}, ({weights})))
         return _torch.func.functional_call(self._whole, weights, ({inputs}))
 
 
@@ -49,10 +54,14 @@ import torch as _torch
 class ModelNew(_torch.nn.Module):
     def __init__(self, *init):
         super().__init__()
-        self.__dict__["_whole"] = _WholeNew(*init)
+        self.__dict__["_whole"] = _WholeNew(*{init})
+
+    def _apply(self, fn, recurse=True):
+        self._whole._apply(fn)
+        return super()._apply(fn, recurse)
 
     def forward(self, {arguments}):
-        for name, tensor in zip({names!r}, ({weights},)):
+        for name, tensor in zip({names!r}, ({weights})):
             owner, _, last = name.rpartition(".")
             module = self._whole.get_submodule(owner)
             holder = module._parameters if last in module._parameters else module._buffers
@@ -72,7 +81,13 @@ def problem_with_weights(problem: Problem, inputs: Sequence[str], state: Sequenc
 
 def candidate_with_weights(source: str, inputs: Sequence[str], state: Sequence[str]) -> str:
     """The candidate that answers it: what a package does with the one that was judged."""
-    return _renamed(source, _RENAMED_IN_CANDIDATE) + _CANDIDATE.format(**_parts(inputs, state))
+    return _renamed(source, _RENAMED_IN_CANDIDATE) + _CANDIDATE.format(init="init", **_parts(inputs, state))
+
+
+def reference_with_weights(source: str, inputs: Sequence[str], state: Sequence[str]) -> str:
+    """A problem's own reference as a candidate, made as that problem makes it, whatever the one that it answers."""
+    parts = _parts(inputs, state)
+    return _renamed(source, _RENAMED_IN_REFERENCE) + _CANDIDATE.format(init="_whole_init_inputs()", **parts)
 
 
 def _parts(inputs: Sequence[str], state: Sequence[str]) -> dict[str, object]:
@@ -80,7 +95,7 @@ def _parts(inputs: Sequence[str], state: Sequence[str]) -> dict[str, object]:
     return {
         "arguments": ", ".join([*inputs, *weights]),
         "names": tuple(state),
-        "weights": ", ".join(weights),
+        "weights": "".join(f"{name}, " for name in weights),
         "inputs": "".join(f"{name}, " for name in inputs),
     }
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -13,6 +15,8 @@ from kernelgauge import __version__
 from kernelgauge.errors import UsageError
 from kernelgauge.packaging import texts
 from kernelgauge.packaging.contents import Contents, File
+from kernelgauge.packaging.homes.own_folders import is_foreign
+from kernelgauge.packaging.tests_of_package import tests_text
 from kernelgauge.store.disk import guarded, make_folder
 
 _KERNELS = "kernelgauge.kernels"
@@ -31,16 +35,45 @@ def first_line(*command: str) -> str | None:
 '''
 
 
-def check_free(out: Path, name: str, replace: bool) -> None:
-    """Raises UsageError if there is a package of that name already that is not to be replaced, StoreError if the
-    folder cannot be made."""
+def check_free(out: Path, name: str, replace: bool, homes: Sequence[str] = ()) -> None:
+    """Raises UsageError if something is in `out` that would be overwritten and is not this package, or is it and is
+    not to be replaced; StoreError if the folder cannot be made."""
     make_folder(out)
-    if (out / name).exists() and not replace:
-        raise UsageError(
-            f"{out / name} is there already: --replace overwrites it, or choose another folder or --name"
-        )
-    if (out / name).exists() and not (out / name / "package.json").is_file():
-        raise UsageError(f"{out / name} is there already and is no package of ours: choose another folder or --name")
+    module = out / name
+    if module.exists() and not _is_package(module):
+        raise UsageError(f"{module} is there already and is no package of ours: choose another folder or --name")
+    project = f"name = {_quoted(texts.distribution(name))}\n"
+    foreign = [place for place in _places(out, name) if place.exists() and not module.exists()]
+    if (out / "pyproject.toml").exists() and project not in _text(out / "pyproject.toml"):
+        foreign.append(out / "pyproject.toml")
+    foreign += [out / home for home in homes if is_foreign(out / home)]
+    if foreign:
+        raise UsageError(f"{foreign[0]} is there already and is not of the package {name}: choose another folder")
+    if module.exists() and not replace:
+        raise UsageError(f"{module} is there already: --replace overwrites it, or choose another folder")
+
+
+def _is_package(module: Path) -> bool:
+    """Whether a folder is a module that we wrote. Others have a `package.json` too."""
+    try:
+        said = json.loads(_text(module / "package.json"))
+    except ValueError:
+        return False
+    return isinstance(said, dict) and {"format", "kernelgauge", "operators"} <= said.keys()
+
+
+def _places(out: Path, name: str) -> tuple[Path, ...]:
+    """What is written beside the module."""
+    return out / "pyproject.toml", out / "README.md", out / "tests" / f"test_{name}.py"
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def _text(path: Path) -> str:
+    with guarded(path):
+        return path.read_text(errors="replace") if path.is_file() else ""
 
 
 def stand_alone(source: str, name: str) -> str:
@@ -49,8 +82,15 @@ def stand_alone(source: str, name: str) -> str:
 
 
 def needs_more(source: str) -> bool:
-    """Whether a text uses more of kernelgauge than can be copied."""
-    return "kernelgauge" in source.replace(_KERNELS, "") and "import kernelgauge" in source.replace(_KERNELS, "")
+    """Whether a text imports more of kernelgauge than can be copied."""
+    for node in ast.walk(ast.parse(source)):
+        names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+        for name in names:
+            if name.split(".")[0] == "kernelgauge" and name.split(".")[:2] != _KERNELS.split("."):
+                return True
+    return False
 
 
 def file_of(path: str, text: str) -> File:
@@ -82,10 +122,11 @@ def write_package(out: Path, contents: Contents, files: Mapping[str, str], repla
             staging.rename(module)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
-        (out / "pyproject.toml").write_text(texts.project_text(contents, __version__, packages))
-        (out / "README.md").write_text(texts.readme_text(contents))
-        (out / "tests").mkdir(exist_ok=True)
-        (out / "tests" / f"test_{contents.name}.py").write_text(texts.tests_text(contents))
+        project, readme, tests = _places(out, contents.name)
+        tests.parent.mkdir(exist_ok=True)
+        project.write_text(texts.project_text(contents, __version__, packages))
+        readme.write_text(texts.readme_text(contents))
+        tests.write_text(tests_text(contents))
     return module
 
 

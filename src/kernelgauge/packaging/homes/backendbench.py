@@ -7,7 +7,6 @@ Its contract: `generated_kernels/<op>__<overload>/<op>__<overload>_implementatio
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from kernelgauge.errors import MachineError
 from kernelgauge.packaging.contents import Contents
+from kernelgauge.packaging.homes.own_folders import emptied
 from kernelgauge.store.disk import guarded
 
 _KERNEL = '''"""`aten::{op}.{overload}`: a judged kernel where it was judged, PyTorch's own for every other call."""
@@ -39,9 +39,13 @@ _ARGUMENTS = {arguments!r}
 _ORDER = {order!r}
 
 
+def _same(found, value):
+    return type(found) is type(value) and found == value
+
+
 def {folder}_kernel_impl(*args, **kwargs):
     if not kwargs and len(args) == len(_ARGUMENTS):
-        same = all(place or args[n] == value for n, (place, value) in enumerate(_ARGUMENTS))
+        same = all(place or _same(args[n], value) for n, (place, value) in enumerate(_ARGUMENTS))
         inputs = tuple(args[n] for n in _ORDER)
         if same:
             reason = _OPERATOR.unusable(inputs)
@@ -62,7 +66,7 @@ def write(out: Path, module: Path, contents: Contents) -> Path:
     calls = _single_calls(module, contents.name)
     home = out / "backendbench" / "generated_kernels"
     with guarded(home):
-        shutil.rmtree(home.parent, ignore_errors=True)
+        emptied(home.parent)
         packages = home / "packages"
         shutil.copytree(module, packages / contents.name, ignore=shutil.ignore_patterns("__pycache__"))
         for operator, call in calls.items():
@@ -80,7 +84,6 @@ def _single_calls(module: Path, name: str) -> dict[str, dict]:
         [sys.executable, "-m", "kernelgauge.packaging.homes.single_calls", str(module.parent), name],
         capture_output=True,
         text=True,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES", "")},
     )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]

@@ -7,12 +7,12 @@ for goes to its reference.
 from __future__ import annotations
 
 import json
-import shutil
 import uuid
 from pathlib import Path
 from typing import Any
 
 from kernelgauge.packaging.contents import Contents, Operator, Variant
+from kernelgauge.packaging.homes.own_folders import emptied
 from kernelgauge.store.disk import guarded
 
 _MAIN = """import sys
@@ -46,7 +46,7 @@ def write(out: Path, module: Path, contents: Contents) -> Path:
         if path.is_file() and "__pycache__" not in path.parts and path.read_text().strip()
     ]
     with guarded(home):
-        shutil.rmtree(home, ignore_errors=True)
+        emptied(home)
         for operator in contents.operators:
             _write_operator(home, module, contents, operator, sources)
     return home

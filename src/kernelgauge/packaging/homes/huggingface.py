@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 
 from kernelgauge.packaging.contents import Contents, Operator
+from kernelgauge.packaging.homes.own_folders import emptied
 from kernelgauge.store.disk import guarded
 
 _START = '''"""Layers whose forward asks {name}, which is beside this file."""
@@ -75,7 +76,7 @@ def write(out: Path, module: Path, contents: Contents) -> Path:
     home = out / "huggingface"
     folder = home / "build" / f"torch-{kind}"
     with guarded(home):
-        shutil.rmtree(home, ignore_errors=True)
+        emptied(home)
         shutil.copytree(module, folder / contents.name, ignore=shutil.ignore_patterns("__pycache__"))
         (folder / "__init__.py").write_text('from . import layers\n\n__all__ = ["layers"]\n')
         layers = [_layer(contents.name, operator) for operator in contents.operators if _single(operator)]

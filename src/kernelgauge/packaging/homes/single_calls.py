@@ -26,7 +26,7 @@ def single_call(trace: Trace, inputs: int) -> dict[str, Any] | None:
     order: dict[int, int] = {}
     for number, each in enumerate(calls[0].args):
         if isinstance(each, torch.fx.Node):
-            if each not in places:
+            if each not in places or places[each] in order:  # `x * x` is no judgement of `x * y`
                 return None
             order[places[each]] = number
             arguments.append((True, None))

@@ -9,8 +9,10 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten
 
+from .comparing import close, comparable, same_draws, tolerance_of
+from .forwards import Swapped
 from .operators import Operator
-from .patching import Applied, Matcher, Seen, Swap, close, seen_calls, state_of, swapped
+from .patching import Applied, Matcher, Seen, Swap, plain, seen_calls, state_of
 from .patterns import part_of
 
 
@@ -21,7 +23,7 @@ def apply(
     run: Callable[[], Any] | None = None,
     classes: Mapping[str, str] | None = None,
     patterns: bool = True,
-    tolerance: float = 1e-3,
+    tolerance: float | None = None,
     **kwargs: Any,
 ) -> Applied:
     """Swap the modules of a model, the outermost first, whose forward these operators can answer.
@@ -32,20 +34,52 @@ def apply(
         classes: names of classes of modules that an operator answers though its reference is written otherwise:
             class -> operator. Such a module is swapped if the operator's answers agree with its own.
         patterns: whether parts of a module's forward are looked at too, where it can be traced by `torch.fx`.
-        tolerance: how far answers may differ, by root mean square relative to the model's own.
+        tolerance: how far answers may differ, by root mean square relative to the model's own; by default 1e-3, and
+            more where the model or its answer has a narrower type than float32.
 
     Returns:
-        What was swapped. It is nothing, and a warning says so, if the model's answer changed by more than that.
+        What was swapped. It is nothing, and a warning says so, if the model's answer changed by more than that, or
+        has no tensor to compare. What `run` returns is the answer.
     """
     call = run or (lambda: model(*args, **kwargs))
-    seen, before = seen_calls(model, call)
-    matcher, done = Matcher(operators), Applied()
+    done = Applied()
+    with same_draws():
+        seen, before = seen_calls(model, call)
+    if not comparable(before):
+        warnings.warn("the model's answer has no tensor to compare: nothing was swapped", RuntimeWarning, 3)
+        return done
+    allowed = tolerance_of(model, before) if tolerance is None else tolerance
+    try:
+        with same_draws():
+            _swap(operators, model, seen, done, classes or {}, patterns, allowed)
+        with torch.no_grad(), same_draws():
+            after = call()
+        if close(after, before, allowed):
+            return done
+    except BaseException:
+        done.undo()
+        raise
+    done.undo()
+    warnings.warn("the model's answer changed by more than the tolerance: nothing was swapped", RuntimeWarning, 3)
+    return done
+
+
+def _swap(
+    operators: Mapping[str, Operator],
+    model: torch.nn.Module,
+    seen: Mapping[str, Seen],
+    done: Applied,
+    classes: Mapping[str, str],
+    patterns: bool,
+    tolerance: float,
+) -> None:
+    matcher = Matcher(operators)
     inside: list[str] = []
     for name, module in model.named_modules():
         if not name or name not in seen or any(_within(name, outer) for outer in inside):
             continue
         if _by_graph(matcher, module, name, seen[name], done) or _by_class(
-            operators, classes or {}, module, name, seen[name], done, tolerance
+            operators, classes, module, name, seen[name], done, tolerance
         ):
             inside.append(name)
     if patterns:
@@ -53,12 +87,6 @@ def apply(
             outside = name in seen and not any(_within(name, outer) for outer in inside)
             if outside and part_of(operators, module, name, seen[name], done, tolerance):
                 inside.append(name)
-    with torch.no_grad():
-        after = call()
-    if not close(after, before, tolerance):
-        done.undo()
-        warnings.warn("the model's answer changed by more than the tolerance: nothing was swapped", RuntimeWarning, 3)
-    return done
 
 
 def _within(name: str, outer: str) -> bool:
@@ -78,8 +106,8 @@ def _by_graph(matcher: Matcher, module: torch.nn.Module, name: str, seen: Seen, 
         return False  # an argument that the reference does not use has nothing here to stand for it
     order = [inputs[number] for number in range(variant.inputs)]
     mine = [names[weights[number]] for number in range(len(variant.state))]
-    forward = swapped(module, operator, order, mine, found.args, found.kwargs)
-    done.put(module, forward, Swap(name, operator.name, "graph"))
+    standing = Swapped(module, operator, order, mine, found.args, found.kwargs)
+    done.put(module, standing.forward, Swap(name, operator.name, "graph"))
     return True
 
 
@@ -99,10 +127,12 @@ def _by_class(
     args, kwargs, _ = seen.calls[0]
     leaves, _ = tree_flatten((args, kwargs))
     order = [n for n, each in enumerate(leaves) if isinstance(each, torch.Tensor)]
-    if len(order) != operator.variants[0].inputs or not _agrees(operator, module, state, seen, tolerance):
+    if not plain(leaves) or len(order) != operator.variants[0].inputs:
         return False
-    forward = swapped(module, operator, order, names, args, kwargs)
-    done.put(module, forward, Swap(name, operator.name, "class"))
+    if not _agrees(operator, module, state, seen, tolerance):
+        return False
+    standing = Swapped(module, operator, order, names, args, kwargs)
+    done.put(module, standing.forward, Swap(name, operator.name, "class"))
     return True
 
 
@@ -118,7 +148,7 @@ def _agrees(
         if variant is None:
             continue
         own = True
-        with torch.no_grad():
+        with torch.no_grad(), same_draws():
             found, output = variant.reference(arguments), module.forward(*args, **kwargs)
         if not close(found if isinstance(output, tuple) else found[0], output, tolerance):
             return False

@@ -16,12 +16,21 @@ class Functional:
 
     Args:
         names: dotted names of its parameters and buffers, in the order in which a call brings them.
+        dtype: type of everything else that it holds; None leaves that as it is.
     """
 
-    def __init__(self, module: ModuleType, attribute: str, init: Sequence[Any], names: Sequence[str], device: str):
+    def __init__(
+        self,
+        module: ModuleType,
+        attribute: str,
+        init: Sequence[Any],
+        names: Sequence[str],
+        device: str,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         # Outside of whatever traces the call that comes first: what is built serves all others too.
         with _disable_current_modes(), torch.inference_mode(False), torch.no_grad(), torch.random.fork_rng():
-            self.model = getattr(module, attribute)(*init).to(device)
+            self.model = getattr(module, attribute)(*init).to(device=device, dtype=dtype)
         self._slots = [_slot(self.model, name) for name in names]
         self._lock = threading.Lock()
         self._clear()

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 ALIGNMENT = 64
 """Bytes that the address of every tensor is a multiple of: what PyTorch's allocators give, and a judged call had."""
@@ -35,8 +36,7 @@ class Argument:
     def fits(self, found: Any, device: str) -> str | None:
         """None, or why not."""
         if not self.is_tensor:
-            same = type(found) is type(self.value) and found == self.value
-            return None if same else "arguments"
+            return None if self._same(found) else "arguments"
         if type(found) not in PLAIN:
             return "subclass" if isinstance(found, torch.Tensor) else "arguments"
         if found.dtype != self.dtype:
@@ -46,6 +46,15 @@ class Argument:
         if found.shape != self.shape:
             return "shape"
         return None if found.is_contiguous() else "strides"
+
+    def alike(self, found: Any) -> bool:
+        """Whether it has the shape and the type, or is the number, of the judged call; whatever else it is."""
+        if not self.is_tensor:
+            return self._same(found)
+        return isinstance(found, torch.Tensor) and found.dtype == self.dtype and found.shape == self.shape
+
+    def _same(self, found: Any) -> bool:
+        return type(found) is type(self.value) and bool(found == self.value)
 
     def drawn(self, device: str) -> Any:
         """One like it, of small numbers; the number itself where it is one."""
@@ -63,7 +72,8 @@ def first_miss(wanted: Sequence[Argument], found: Sequence[Any], device: str) ->
     for each, given in zip(wanted, found, strict=True):
         if reason := each.fits(given, device):
             return reason
-    return None
+    tensors = [each for each in found if isinstance(each, torch.Tensor)]
+    return "device" if any(each.device != tensors[0].device for each in tensors) else None
 
 
 def aligned(found: Sequence[Any]) -> bool:
@@ -83,6 +93,14 @@ def without_autocast(found: Sequence[Any]) -> AbstractContextManager[Any]:
         return nullcontext()
     where = next(each.device.type for each in found if isinstance(each, torch.Tensor))
     return torch.autocast(where, enabled=False)
+
+
+def has_tangent(found: Sequence[Any]) -> bool:
+    """Whether derivatives are carried forward with this call, by dual tensors."""
+    if forward_ad._current_level < 0:
+        return False
+    tensors = (each for each in found if isinstance(each, torch.Tensor))
+    return any(forward_ad.unpack_dual(each).tangent is not None for each in tensors)
 
 
 def needs_grad(found: Sequence[Any]) -> bool:

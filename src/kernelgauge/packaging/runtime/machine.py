@@ -6,6 +6,7 @@ import importlib.util
 import os
 import platform
 import shutil
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -30,12 +31,30 @@ def machine_of(device: str) -> dict[str, Any]:
 @cache
 def why_other(device: str, judged_on: tuple[tuple[str, Any], ...]) -> str | None:
     """Why kernels that were judged there are not used on this device here, in a sentence; None if they are."""
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        return f"they were judged on {dict(judged_on)['name']}, and there is no GPU here"
     here = machine_of(device)
     for name, what in (("device", "on"), ("name", "on"), ("capability", "for"), ("torch", "with PyTorch")):
         wanted = dict(judged_on)[name]
         if wanted is not None and here[name] != wanted:
             return f"they were judged {what} {wanted}, and this is {here[name]}"
     return None
+
+
+def indexed(device: str) -> str:
+    """The device with its number, as tensors have it: `cuda` is the current one where there is a GPU."""
+    return f"cuda:{torch.cuda.current_device()}" if device == "cuda" and torch.cuda.is_available() else device
+
+
+def on(device: str) -> AbstractContextManager[Any]:
+    """With this device the current one: a kernel is launched on that, wherever its tensors are."""
+    return torch.cuda.device(device) if device.startswith("cuda") else nullcontext()
+
+
+def multiplies_in_tf32() -> bool:
+    """Whether PyTorch may use TF32 in products of matrices."""
+    # The older `allow_tf32` raises once somebody has used this one.
+    return bool(torch.backends.cuda.matmul.fp32_precision == "tf32")
 
 
 def missing_tool(backend: str, triton: str | None) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from .functional import own
-from .guards import PLAIN, REASONS, autocasts, needs_grad, without_autocast
+from .guards import PLAIN, REASONS, autocasts, has_tangent, needs_grad, without_autocast
 from .variants import Results, Variant
 
 
@@ -44,7 +44,7 @@ class Operator:
         self.__doc__ = given["about"]
 
     def __call__(self, *arguments: Any) -> Any:
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or torch.jit.is_tracing():  # type: ignore[attr-defined]
             return self._op(*arguments)
         if reason := self._not_here(arguments):
             self.misses[reason] += 1
@@ -59,16 +59,18 @@ class Operator:
             return "autocast"
         if needs_grad(arguments) and not self._recomputes():
             return "grad"
-        return self._variant(arguments)[1]
+        if not torch.compiler.is_compiling() and has_tangent(arguments):
+            return "grad"
+        return self._fit(arguments)[1]
 
     def unusable(self, arguments: Sequence[Any]) -> str | None:
         """Why a call does not reach a kernel, addresses and machine included; None if it does."""
-        return self.ready(arguments) or self._variant(arguments)[0].unusable(arguments)
+        return self.ready(arguments) or self._fit(arguments)[0].unusable(arguments)
 
     def kernel(self, arguments: Sequence[Any]) -> Any:
         """The kernel's answer to a call that is not `unusable`, and nobody else's."""
         self.hits += 1
-        return self._given(self._variant(arguments)[0].call(arguments))
+        return self._given(self._fit(arguments)[0].call(arguments))
 
     def counters(self) -> dict[str, Any]:
         """Calls that the kernel answered, and by reason those that PyTorch did."""
@@ -78,6 +80,8 @@ class Operator:
         """Why a call does not even come to the operator: PyTorch's own autograd and autocast answer it."""
         if autocasts(arguments):
             return "autocast"
+        if has_tangent(arguments):
+            return "grad"
         if needs_grad(arguments):
             return "grad" if not self._recomputes() else None
         return "subclass" if any(_wrapped(each) for each in arguments) else None
@@ -90,7 +94,7 @@ class Operator:
 
     def _implementation(self, arguments: Sequence[Any]) -> Results:
         """The kernel's answer to a call that it was judged for, else PyTorch's; and counted."""
-        variant, reason = self._variant(arguments)
+        variant, reason = self._fit(arguments)
         if not self._enabled():
             reason = "disabled"
         reason = reason or variant.unusable(arguments)
@@ -100,19 +104,21 @@ class Operator:
         self.misses[reason] += 1
         return self._fallback(arguments)
 
-    def _variant(self, arguments: Sequence[Any]) -> tuple[Variant, str | None]:
-        """The variant for a call; else the one that it misses last, and why."""
-        nearest, why = self.variants[0], "arguments"
+    def _fit(self, arguments: Sequence[Any]) -> tuple[Variant, str | None]:
+        """The variant for a call; else the first, and the last reason why one misses it."""
+        why = "arguments"
         for each in self.variants:
             reason = each.miss(arguments)
             if reason is None:
                 return each, None
-            if REASONS.index(reason) >= REASONS.index(why):
-                nearest, why = each, reason
-        return nearest, why
+            if REASONS.index(reason) > REASONS.index(why):
+                why = reason
+        return self.variants[0], why
 
     def _fallback(self, arguments: Sequence[Any]) -> Results:
-        return self._variant(arguments)[0].reference(arguments)
+        """By the reference of the variant with these shapes and types, whatever the guard says of the rest of the
+        call; at shapes that no variant has, all references compute the same."""
+        return next((each for each in self.variants if each.alike(arguments)), self.variants[0]).reference(arguments)
 
     def _given(self, results: Results) -> Any:
         return results[0] if self._single else results
@@ -144,9 +150,13 @@ class Operator:
         return getattr(getattr(torch.ops, namespace), self.name).default
 
     def _gradients(self, arguments: Sequence[Any], wanted: Sequence[bool], given: Sequence[Any]) -> list[Any]:
-        """Of each argument that wants one, by PyTorch's autograd through the reference, which is computed anew."""
+        """Of each argument that wants one, by PyTorch's autograd through the reference, which is computed anew.
+
+        Where gradients of these gradients are wanted, the leaves are views of the arguments, which keep the graph.
+        """
+        again = torch.is_grad_enabled()
         leaves = [
-            each.detach().requires_grad_(want) if isinstance(each, torch.Tensor) else each
+            each if not isinstance(each, torch.Tensor) else _leaf(each, again and want, want)
             for each, want in zip(arguments, wanted, strict=True)
         ]
         with torch.enable_grad(), without_autocast(arguments):
@@ -157,10 +167,20 @@ class Operator:
             return [torch.zeros_like(leaf) if want else None for leaf, want in zip(leaves, wanted, strict=True)]
         found = iter(
             torch.autograd.grad(
-                [r for r, _ in pairs], asked, [g for _, g in pairs], allow_unused=True, materialize_grads=True
+                [r for r, _ in pairs],
+                asked,
+                [g for _, g in pairs],
+                create_graph=again,
+                allow_unused=True,
+                materialize_grads=True,
             )
         )
         return [next(found) if want else None for want in wanted]
+
+
+def _leaf(given: torch.Tensor, kept: bool, wants: bool) -> torch.Tensor:
+    """A tensor to take gradients of alone, even where another argument was computed from it."""
+    return given.view_as(given) if kept and given.requires_grad else given.detach().requires_grad_(wants)
 
 
 def _wrapped(each: Any) -> bool:

@@ -123,7 +123,7 @@ class Matcher:
         self._sizes: list[Counter[Any]] = []
         for operator in operators.values():
             for variant in operator.variants:
-                if graph := _reference_graph(variant):
+                if variant.elsewhere() is None and (graph := _reference_graph(variant)):
                     self._known.setdefault(graph.text, (operator, variant, graph))
                     self._sizes.append(_sizes([a for a in variant.arguments[: variant.inputs] if a.is_tensor]))
 
@@ -179,68 +179,6 @@ def state_of(module: torch.nn.Module) -> tuple[list[str], list[torch.Tensor]]:
     """Names and tensors of a module's parameters and buffers, in order."""
     found = dict([*module.named_parameters(), *module.named_buffers()])
     return list(found), [tensor.detach() for tensor in found.values()]
-
-
-def swapped(
-    module: torch.nn.Module,
-    operator: Operator,
-    order: Sequence[int],
-    weights: Sequence[str],
-    args: Any,
-    kwargs: Any,
-) -> Callable[..., Any]:
-    """A forward that asks the operator where its guard lets it, and the module's own forward otherwise.
-
-    Args:
-        order: which of the call's leaves each input of the operator is.
-        weights: names of the module's own weights, in the operator's order.
-        args, kwargs: of a call of the form that is answered; one of another form is the module's own.
-    """
-    own, mode = module.forward, module.training
-    holders = [_holder(module, name) for name in weights]
-    known, structure = tree_flatten((args, kwargs))
-    fixed = [(n, each) for n, each in enumerate(known) if not isinstance(each, torch.Tensor)]
-    single = len(known) == len(args) == 1
-
-    def inputs_of(args: Any, kwargs: Any) -> tuple[Any, ...] | None:
-        if single and len(args) == 1 and not kwargs:
-            return tuple(args)
-        leaves, found = tree_flatten((args, kwargs))
-        if found != structure or any(leaves[n] != value for n, value in fixed):
-            return None
-        return tuple(leaves[number] for number in order)
-
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        inputs = inputs_of(args, kwargs) if module.training == mode else None
-        reason: str | None = "arguments"
-        if inputs is not None:
-            arguments = (*inputs, *[getattr(owner, name) for owner, name in holders])
-            reason = operator.ready(arguments)
-            if reason is None:
-                return operator(*arguments)
-        if not torch.compiler.is_compiling():
-            operator.misses[str(reason)] += 1
-        return own(*args, **kwargs)
-
-    return forward
-
-
-def close(found: Any, wanted: Any, tolerance: float) -> bool:
-    """Whether every tensor of an answer is as another one's, by root mean square relative to that."""
-    pairs = list(zip(tree_flatten(found)[0], tree_flatten(wanted)[0], strict=True))
-    for one, other in pairs:
-        if isinstance(other, torch.Tensor) and other.is_floating_point():
-            scale = other.double().square().mean().sqrt().clamp(min=1e-30)
-            if not (one.double() - other.double()).square().mean().sqrt() <= tolerance * scale:
-                return False
-        elif isinstance(other, torch.Tensor) and not torch.equal(one, other):
-            return False
-    return True
-
-
-def _holder(module: torch.nn.Module, path: str) -> tuple[torch.nn.Module, str]:
-    owner, _, name = path.rpartition(".")
-    return module.get_submodule(owner), name
 
 
 def _sizes(tensors: Sequence[Any]) -> Counter[Any]:

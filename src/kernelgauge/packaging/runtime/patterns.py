@@ -17,8 +17,10 @@ from torch.fx.operator_schemas import normalize_function
 from torch.fx.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
 from torch.utils._pytree import tree_flatten
 
+from .comparing import close, same_draws
+from .forwards import Standing
 from .operators import Operator
-from .patching import Applied, Seen, Swap, close, form_of
+from .patching import Applied, Seen, Swap, form_of
 from .variants import Variant
 
 # One function for each computation, however it is spelt.
@@ -64,11 +66,11 @@ def part_of(
         for each in operators.values()
         for variant in each.variants[:1]
         if not variant.state and len(variant.results) == 1 and all(a.is_tensor for a in variant.arguments)
+        if variant.elsewhere() is None
     ]
     if not wanted or any("." in child for child, _ in module.named_modules()):
         return False  # of modules that hold others which hold others again, those are looked at themselves
     args, kwargs, _ = seen.calls[0]
-    own, form, mode = module.forward, form_of(args, kwargs), module.training
     for operator, pattern in _largest_first(wanted):
         traced = _traced(module, args, kwargs)
         if traced is None:
@@ -77,12 +79,15 @@ def part_of(
         if not count:
             continue
         traced.recompile()
-        forward = _answering(module, traced, own, form, mode)
+        part = _Part(module, type(traced).forward, form_of(args, kwargs))
         before = operator.hits
         with torch.no_grad():
-            same = close(forward(*args, **kwargs), own(*args, **kwargs), tolerance)
+            with same_draws():
+                found = part.forward(*args, **kwargs)
+            with same_draws():
+                same = close(found, part.own(*args, **kwargs), tolerance)
         if same and operator.hits > before:  # at these shapes a kernel answers
-            done.put(module, forward, Swap(name, operator.name, "pattern"))
+            done.put(module, part.forward, Swap(name, operator.name, "pattern"))
             return True
     return False
 
@@ -95,19 +100,27 @@ def _largest_first(
     return sorted(found, key=lambda pair: -len(pair[1].nodes))
 
 
-def _answering(
-    module: torch.nn.Module, traced: fx.GraphModule, own: Callable[..., Any], form: Any, mode: bool
-) -> Callable[..., Any]:
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        if module.training == mode and form_of(args, kwargs) == form:
-            return traced(*(each for each in tree_flatten((args, kwargs))[0] if isinstance(each, torch.Tensor)))
-        return own(*args, **kwargs)
+class _Part(Standing):
+    """Answers calls of one form by the code of a traced forward, which finds submodules and weights in the module."""
 
-    return forward
+    def __init__(self, module: torch.nn.Module, code: Callable[..., Any], form: Any) -> None:
+        super().__init__(module)
+        self._code, self._form = code, form
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The answer with the operator in it, or the module's own."""
+        if self.module.training == self.mode and form_of(args, kwargs) == self._form:
+            tensors = (each for each in tree_flatten((args, kwargs))[0] if isinstance(each, torch.Tensor))
+            return self._code(self.module, *tensors)
+        return self.own(*args, **kwargs)
 
 
 def _traced(module: torch.nn.Module, args: Any, kwargs: Any) -> fx.GraphModule | None:
-    """A module's forward as a graph of the tensors among its arguments; None where `torch.fx` cannot trace it."""
+    """A module's forward as a graph of the tensors among its arguments; None where `torch.fx` cannot trace it.
+
+    Its code is run on the module itself, so a trace that puts a constant beside it is none.
+    """
+    before = set(vars(module))
     try:
         bound = inspect.signature(module.forward).bind(*args, **kwargs)
         bound.apply_defaults()
@@ -120,8 +133,11 @@ def _traced(module: torch.nn.Module, args: Any, kwargs: Any) -> fx.GraphModule |
         traced = fx.GraphModule(module, _spelt_alike(module, graph))
     except Exception:  # boundary: somebody's forward; most that look at values or types cannot be traced
         return None
-    traced.train(module.training)
-    return traced
+    finally:
+        constants = set(vars(module)) - before
+        for name in constants:
+            delattr(module, name)
+    return None if constants else traced
 
 
 def _without_fixed(graph: fx.Graph, given: Mapping[str, Any]) -> None:
@@ -157,23 +173,28 @@ def _spelt_alike(root: torch.nn.Module, graph: fx.Graph) -> fx.Graph:
 
 def _rewritten(traced: fx.GraphModule, operator: Operator, pattern: fx.Graph) -> int:
     """Put the operator in the place of every part that its reference computes; how many there were."""
-    matches = SubgraphMatcher(pattern, match_output=False, ignore_literals=False).match(traced.graph)
-    count = 0
-    for match in matches:
-        if all(node in traced.graph.nodes for node in match.returning_nodes):
-            count += _put(traced.graph, match, operator)
-    traced.graph.eliminate_dead_code()
-    return count
+    graph = traced.graph
+    replaced: dict[fx.Node, fx.Node] = {}
+    try:
+        for match in SubgraphMatcher(pattern, match_output=False, ignore_literals=False).match(graph):
+            if all(node in graph.nodes for node in match.returning_nodes):
+                _put(graph, match, operator, replaced)
+        graph.eliminate_dead_code()
+        graph.lint()
+    except Exception:  # boundary: the matcher of `torch.fx`; the graph is not used then
+        return 0
+    return len(replaced)
 
 
-def _put(graph: fx.Graph, match: InternalMatch, operator: Operator) -> int:
+def _put(graph: fx.Graph, match: InternalMatch, operator: Operator, replaced: dict[fx.Node, fx.Node]) -> None:
     (last,) = match.returning_nodes
-    arguments = tuple(match.placeholder_nodes)
+    # What a match takes in may be what another one gave.
+    arguments = tuple(replaced.get(node, node) for node in match.placeholder_nodes)
     with graph.inserting_before(last):
         made = graph.call_function(_function(operator), arguments)
     last.replace_all_uses_with(made)
     graph.erase_node(last)
-    return 1
+    replaced[last] = made
 
 
 def _function(operator: Operator) -> Callable[..., Any]:
@@ -188,8 +209,8 @@ def _function(operator: Operator) -> Callable[..., Any]:
 
 def _pattern(variant: Variant) -> fx.Graph | None:
     """The reference's forward as a graph."""
-    model = variant.reference_model()
     try:
+        model = variant.reference_model()
         graph = _spelt_alike(model, _Tracer().trace(model))
     except Exception:  # boundary: somebody's forward
         return None

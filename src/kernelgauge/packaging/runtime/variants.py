@@ -13,9 +13,11 @@ import torch
 from .files import content, module_of
 from .functional import Functional, own, tensors_of
 from .guards import Argument, aligned, first_miss
-from .machine import missing_tool, why_other
+from .machine import indexed, missing_tool, multiplies_in_tf32, on, why_other
 
 Results = tuple[torch.Tensor, ...]
+# A judge casts whole models to these, with whatever they hold beside their weights.
+_CAST = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 
 class Variant:
@@ -45,14 +47,20 @@ class Variant:
         """Why shapes, types and layout of a call are not the judged ones; None if they are."""
         return first_miss(self.arguments, arguments, self.device)
 
+    def alike(self, arguments: Sequence[Any]) -> bool:
+        """Whether shapes, types and numbers of a call are the judged ones, wherever and however its tensors lie."""
+        return len(arguments) == len(self.arguments) and all(
+            wanted.alike(each) for wanted, each in zip(self.arguments, arguments, strict=True)
+        )
+
     def unusable(self, arguments: Sequence[Any]) -> str | None:
         """Why a call that fits goes to PyTorch all the same; None if the kernel can have it."""
         if not aligned(arguments):
             return "alignment"
-        if self.given["math"] == "tf32" and not torch.backends.cuda.matmul.allow_tf32:
+        if self.given["math"] == "tf32" and not multiplies_in_tf32():
             return "arithmetic"
         where = _device_of(arguments, self.device)
-        if self._other_machine(where):
+        if self.elsewhere(where):
             return "machine"
         return None if self._kernel(where) else "broken"
 
@@ -61,7 +69,7 @@ class Variant:
         where = _device_of(arguments, self.device)
         kernel = self._kernel(where)
         assert kernel is not None
-        with torch.no_grad():
+        with torch.no_grad(), on(where):
             found = own(tensors_of(kernel(arguments[: self.inputs], arguments[self.inputs :])), arguments)
         return tuple(_laid_out(each, wanted["stride"]) for each, wanted in zip(found, self.results, strict=True))
 
@@ -72,7 +80,7 @@ class Variant:
 
     def reference_model(self) -> torch.nn.Module:
         """The reference as a module, without its weights."""
-        model: torch.nn.Module = self._reference(self.device).model
+        model: torch.nn.Module = self._reference(indexed(self.device)).model
         return model
 
     def _reference(self, device: str) -> Functional:
@@ -96,13 +104,22 @@ class Variant:
         ]
 
     def build(self, device: str) -> str | None:
-        """Load and build the kernel now. Returns why it cannot be used, or None."""
-        if reason := self._other_machine(device):
+        """Load and build the kernel now, and call it once, since some languages compile what is called. Returns why
+        it cannot be used, or None."""
+        where = indexed(device)
+        if reason := self.elsewhere(where):
             return reason
-        return None if self._kernel(device) else f"operator {self.name} could not be built"
+        if self._kernel(where):
+            try:
+                self.call([each.to(where) if isinstance(each, torch.Tensor) else each for each in self.example()])
+            except Exception as error:  # boundary: a stranger's module, and the compilers that it calls
+                self._say_broken(error)
+                self._loaded[where] = None
+        return None if self._kernel(where) else f"operator {self.name} could not be built"
 
-    def _other_machine(self, device: str) -> str | None:
-        if reason := why_other(device, self._judged_on):
+    def elsewhere(self, device: str | None = None) -> str | None:
+        """Why this machine is none on which the kernel is used; None if it is. A warning says so once."""
+        if reason := why_other(indexed(device or self.device), self._judged_on):
             self._warn(f"its kernels are not used, PyTorch computes instead: {reason}")
         return reason
 
@@ -119,20 +136,24 @@ class Variant:
             if reason := missing_tool(self.given["backend"], self.given["machine"].get("triton")):
                 self._warn(f"its {self.given['backend']} kernels are not used, PyTorch computes instead: {reason}")
                 return None
-            return self._constructed("candidate", "ModelNew", device)
+            with on(device):
+                return self._constructed("candidate", "ModelNew", device)
         except Exception as error:  # boundary: a stranger's module, and the compilers that it calls
-            first = (str(error).strip().splitlines() or [""])[0][:300]
-            self._warn(
-                f"the kernel of {self.name} is not used, PyTorch computes instead: {type(error).__name__}: {first}"
-            )
+            self._say_broken(error)
             return None
+
+    def _say_broken(self, error: Exception) -> None:
+        first = (str(error).strip().splitlines() or [""])[0][:300]
+        self._warn(
+            f"the kernel of {self.name} is not used, PyTorch computes instead: {type(error).__name__}: {first}"
+        )
 
     def _constructed(self, which: str, attribute: str, device: str) -> Functional:
         init = self._reference_module("arguments").get_init_inputs()
         file = self.given[which]
         label = f"{__package__}.loaded.{self.name}_{which}_{file['sha256'][:12]}"
         module = module_of(self._home / file["file"], file["sha256"], label, self.given["variables"])
-        return Functional(module, attribute, init, self.state, device)
+        return Functional(module, attribute, init, self.state, device, _CAST.get(self.given["math"]))
 
     def _reference_module(self, what: str) -> ModuleType:
         file = self.given["reference"]
@@ -141,7 +162,7 @@ class Variant:
 
 
 def _device_of(arguments: Sequence[Any], otherwise: str) -> str:
-    return next((str(each.device) for each in arguments if isinstance(each, torch.Tensor)), otherwise)
+    return next((str(each.device) for each in arguments if isinstance(each, torch.Tensor)), indexed(otherwise))
 
 
 def _laid_out(found: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:

@@ -1,0 +1,113 @@
+"""`optimize` goes on where it was interrupted, and says what was not used; and how tensors are drawn."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from handmade import handmade, kernel
+from packages import PROBLEMS
+
+from kernelgauge.errors import UsageError
+from kernelgauge.packaging import optimize as optimizing
+from kernelgauge.packaging.drawing import drawn
+from kernelgauge.packaging.measuring import measured
+from kernelgauge.packaging.optimize import optimize
+
+MODEL = PROBLEMS / "two_blocks.py"
+SINE = "torch.tanh(torch.sin(x) * 2.0)"
+
+
+class Machine:
+    """In the place of processes and a judge: counts what is asked, and is killed in its first measurement."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.cuts = self.measurements = 0
+        self.replaced: list[bool] = []
+
+    def asked(self, module: str, request: dict[str, Any], what: str, device: str) -> dict[str, Any]:
+        if module.endswith("cutting"):
+            self.cuts += 1
+            text = (PROBLEMS / "gated.py").read_text()
+            cut = {"name": f"gate_{self.cuts}", "source": text, "modules": ["gate"], "share": 0.5}
+            return {"cuts": [cut], "skipped": []}
+        self.measurements += 1
+        if self.measurements == 1:
+            raise KeyboardInterrupt
+        times = [2.0 + n / 100 for n in range(8)]
+        found = {"before_ms": times, "after_ms": [t / 2 for t in times], "swaps": [], "error": 0.0}
+        return {**found, "not_used": {"sine": "no compiler"}, "warnings": ["it was said"]}
+
+    def packaged(self, out: Path, name: str, licence: str, replace: bool) -> tuple[Any, tuple[()]]:
+        self.replaced.append(replace)
+        if not (out / name).exists():
+            handmade(out, name, {"sine": [kernel(SINE, SINE, "[torch.rand(2, 3)]")]})
+        return SimpleNamespace(name=name, operators=()), ()
+
+
+def test_an_interrupted_measurement_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, machine = tmp_path / "out", Machine(tmp_path)
+    (tmp_path / "answers").mkdir()
+    monkeypatch.setattr(optimizing, "asked_of", machine.asked)
+    monkeypatch.setattr(optimizing, "_packaged", machine.packaged)
+
+    def call(**changes: Any) -> Any:
+        contestant = f"folder:{tmp_path / 'answers'}"
+        return optimize(MODEL, out, contestant=contestant, name="gone_on_kernels", device="cpu", **changes)
+
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    done = call()
+    assert (machine.cuts, machine.measurements, machine.replaced) == (1, 2, [False, True])
+    assert done.not_used == {"sine": "no compiler"} and done.warnings == ("it was said",)
+    assert json.loads((out / "optimized.json").read_text())["not_used"] == {"sine": "no compiler"}
+    with pytest.raises(UsageError, match="--replace overwrites it"):
+        call()
+    assert call(replace=True).speedup and machine.cuts == 1
+
+
+def test_a_measurement_says_what_the_package_said(tmp_path: Path) -> None:
+    broken = kernel(SINE, "x.no_such_method()", "[torch.rand(2, 3)]")
+    handmade(tmp_path, "measured_kernels", {"sine": [broken]})
+    found = measured(
+        {"path": str(MODEL), "device": "cpu", "folder": str(tmp_path), "name": "measured_kernels", "pairs": 1}
+    )
+    assert found["not_used"] == {"sine": "operator sine could not be built"}
+    assert len(found["warnings"]) == 1 and "no_such_method" in found["warnings"][0]
+
+
+INFINITE = float("-inf")
+LOWEST = torch.finfo(torch.float32).min
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.tensor(2.5),
+        torch.tensor(3),
+        torch.tensor(False),
+        torch.rand(4, 5) - 0.5,
+        torch.rand(6),
+        torch.arange(7),
+        torch.rand(3, 3) < 0.5,
+        torch.zeros(0, 2),
+        torch.zeros(32, 32).masked_fill(torch.ones(32, 32).triu(1).bool(), INFINITE),
+        torch.zeros(32, 32).masked_fill(torch.ones(32, 32).triu(1).bool(), LOWEST),
+        torch.full((4,), INFINITE),
+        torch.tensor([1.0, float("nan"), float("inf")]),
+    ],
+    ids=str,
+)
+def test_every_tensor_can_be_drawn(tensor: torch.Tensor) -> None:
+    torch.manual_seed(0)
+    found = eval(drawn(tensor), {"torch": torch})
+    assert found.shape == tensor.shape and found.dtype == tensor.dtype
+    assert not found.dtype.is_floating_point or not found.isnan().any()
+    if tensor.shape == (32, 32):
+        share, least = (found < -1e30).float().mean(), tensor.min()
+        assert abs(share - 0.48) < 0.1 and found.min() == least
