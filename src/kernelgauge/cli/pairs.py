@@ -83,7 +83,8 @@ def make(
     from kernelgauge.errors import MachineError
     from kernelgauge.execution.machines import machines_named
     from kernelgauge.pairs.columns import pyarrow_and_parquet
-    from kernelgauge.pairs.make import Maker, Tidy
+    from kernelgauge.pairs.make import Maker
+    from kernelgauge.pairs.tidy import Tidy
     from kernelgauge.pairs.workshop import Workshop, asked_for
     from kernelgauge.session.run import usual_jobs
     from kernelgauge.session.session import Session
@@ -156,7 +157,7 @@ def check(
     from kernelgauge.execution.machines import machines_named
     from kernelgauge.pairs.check import check as checked
     from kernelgauge.pairs.columns import read
-    from kernelgauge.pairs.make import Tidy
+    from kernelgauge.pairs.tidy import Tidy
     from kernelgauge.session.run import usual_jobs
     from kernelgauge.session.session import Session
 

@@ -1,0 +1,85 @@
+"""Rounds of `pairs make` over a session that judges as it is told: what goes on, what ends, and what is kept."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from pair_bench import Bench, leads_of, make_maker, usual
+
+from kernelgauge.backends.cpp import CppBackend
+from kernelgauge.errors import BackendMissing, DeviceMissing, KernelgaugeError, ReferenceTooLarge, UsageError
+from kernelgauge.pairs.examination import SAME
+from kernelgauge.schema import NoCandidate
+
+NAMES = [f"m{number}" for number in range(200)]
+
+
+def test_rows_are_made_until_there_are_so_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    maker, workshop = make_maker(monkeypatch, tmp_path, Bench(usual), leads_of(NAMES), rows=10)
+    with workshop:
+        maker.run()
+        assert [row.module for row in workshop.rows] == NAMES[:10]
+        assert {row.kind for row in workshop.rows} == {"positive"}
+
+
+def test_without_a_compiler_nothing_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CppBackend, "missing", lambda self, device: "no C++ compiler")
+    bench = Bench(usual)
+    maker, workshop = make_maker(monkeypatch, tmp_path, bench, leads_of(NAMES))
+    with workshop, pytest.raises(BackendMissing, match=r"cannot be judged here: no C\+\+ compiler"):
+        maker.run()
+    assert bench.asked == [] and not workshop.modules
+
+
+def test_a_compiler_that_always_fails_ends_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(name: str, made: object) -> NoCandidate:
+        return NoCandidate(problem=name, contestant="inductor", sample=0, reason="g++ failed\nat length")
+
+    maker, workshop = make_maker(monkeypatch, tmp_path, Bench(nothing), leads_of(NAMES))
+    with workshop, pytest.raises(UsageError, match=r"none of the last 64 kernels .* the last: g\+\+ failed$"):
+        maker.run()
+
+
+@pytest.mark.parametrize("error", [DeviceMissing("gone"), BackendMissing("no Triton")])
+def test_what_all_kernels_need_is_said_and_nothing_is_dropped_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: KernelgaugeError
+) -> None:
+    maker, workshop = make_maker(monkeypatch, tmp_path, Bench(lambda *_: error), leads_of(NAMES))
+    with workshop, pytest.raises(type(error)):
+        maker.run()
+    assert not workshop.judged
+
+
+def test_a_problem_that_does_not_fit_is_dropped_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(name: str, made: object) -> object:
+        return ReferenceTooLarge("it needs 90 GB") if name == "m1" else usual(name, None)
+
+    maker, workshop = make_maker(monkeypatch, tmp_path, Bench(answer), leads_of(NAMES), rows=3)
+    with workshop:
+        maker.run()
+        assert [row.module for row in workshop.rows] == ["m0", "m2", "m3"]
+        assert "it needs 90 GB" in [each.dropped for each in workshop.judged.values()]
+
+
+def test_modules_are_examined_against_what_was_there_before_the_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept by one thread while another looks would change a dictionary that is being read."""
+    maker, workshop = make_maker(
+        monkeypatch, tmp_path, Bench(usual), leads_of(["m0", "m1", "m1~again", *NAMES[2:]]), rows=10
+    )
+    seen, ours = [], threading.get_ident()
+    before = workshop.structures
+
+    def structures() -> Mapping[str, str]:
+        seen.append(threading.get_ident())
+        return before()
+
+    monkeypatch.setattr(workshop, "structures", structures)
+    with workshop:
+        maker.run()
+        assert workshop.modules["m1~again"].refused == SAME and not workshop.modules["m1"].refused
+    assert set(seen) == {ours}
