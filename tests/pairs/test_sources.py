@@ -123,6 +123,20 @@ def test_what_cannot_stand_alone_says_why(folder: Folder) -> None:
         Folder(folder.root / "elsewhere")
 
 
+def test_an_import_from_above_the_folder_is_not_here(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    above = "from torch import nn\nfrom {} import thing\n\nclass Up(nn.Module):\n    def forward(self, x):\n"
+    for place, dots in (("up.py", "....far"), ("net/top.py", "." * 99)):
+        (folder.root / place).write_text(above.format(dots) + "        return thing(x)\n")
+    (folder.root / "net" / "in.py").write_text(above.format("..flat") + "        return thing(x)\n")
+    (folder.root / "flat.py").write_text("def thing(x):\n    return x\n")
+    monkeypatch.chdir(folder.root)
+    here = Folder(Path())
+    for place in ("up.py", "net/top.py"):
+        with pytest.raises(NotAlone, match="which is not here"):
+            here.alone(Found(place, 4, "Up"))
+    assert "def thing" in here.alone(Found("net/in.py", 4, "Up"))
+
+
 def test_a_licence_is_read_or_must_be_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="name it with --licence"):
         checked(tmp_path, "")

@@ -60,7 +60,7 @@ class Folder:
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
             raise UsageError(f"there is no folder {root} to take modules from")
-        self.root = root
+        self.root = root.resolve()  # `.` has no parents
         self._files: dict[Path, _File | None] = {}
 
     def modules(self) -> Iterator[Found]:
@@ -103,6 +103,8 @@ class Folder:
     def imported(self, where: Path, module: str, level: int) -> Path | None:
         """The file of this folder that an import means; None for one from elsewhere."""
         parts = module.split(".") if module else []
+        if level > len(where.parents):
+            return None
         bases = [where.parents[level - 1]] if level else [where.parent, self.root, self.root.parent]
         for base in bases:
             if not base.is_relative_to(self.root.parent):
