@@ -15,7 +15,7 @@ from kernelgauge.errors import UsageError
 from kernelgauge.pairs.extraction import Folder, Found, NotAlone
 from kernelgauge.pairs.inference import inferred
 from kernelgauge.pairs.layers import torch_layers
-from kernelgauge.pairs.licences import checked, repository, said_in
+from kernelgauge.pairs.licences import checked, joined, licence_of_file, repository
 from kernelgauge.pairs.module import Module, NoModule, Provenance, SourceKind
 from kernelgauge.problems.recipes import fusion, variants
 from kernelgauge.problems.recipes.drawn import Drawn
@@ -94,24 +94,28 @@ def _torchvision() -> Iterator[Lead]:
 def _extracted(folder: Folder, kind: SourceKind, before: str, licence: str) -> Iterator[Lead]:
     address, commit = repository(folder.root) if kind == "folder" else ("", "")
     for found in folder.modules():
-        said = said_in(folder.root / found.path)
         made = Provenance(
             kind=kind,
             origin=f"{before}{found.path}:{found.line} {found.name}",
             repository=address,
             commit=commit,
-            licence=said or licence,
+            licence=licence,
         )
         lead = f"{folder.root.name}/{found.path}:{found.name}"
         yield Lead(lead, partial(_alone, folder, found, lead, made))
 
 
 def _alone(folder: Folder, found: Found, lead: str, made: Provenance) -> Module:
+    """`made` names the folder's licence; the module is under those of all files that its text is from."""
     try:
-        text = folder.alone(found)
+        text, files = folder.alone(found)
     except NotAlone as error:
         raise NoModule(str(error)) from error
-    return inferred(lead, text, made, ("extracted",))
+    licences = {path: licence_of_file(path, folder.root, made.licence) for path in files}
+    if unknown := [path for path, licence in licences.items() if not licence]:
+        where = unknown[0].relative_to(folder.root)
+        raise NoModule(f"the licence nearest to {where} is none that is known")
+    return inferred(lead, text, made.model_copy(update={"licence": joined(licences.values())}), ("extracted",))
 
 
 def _drawn(recipe: str, seed: int) -> Iterator[Lead]:
