@@ -9,7 +9,7 @@ import pytest
 
 from kernelgauge.errors import UsageError
 from kernelgauge.pairs import sources
-from kernelgauge.pairs.examination import unused
+from kernelgauge.pairs.examination import nearest_of, unused
 from kernelgauge.pairs.extraction import Folder, Found, NotAlone
 from kernelgauge.pairs.layers import torch_layers
 from kernelgauge.pairs.licences import checked, said_in
@@ -215,6 +215,46 @@ def test_a_layer_is_as_near_as_its_forward() -> None:
         assert (found.problem, found.distance) == (key, 0.0)
         assert nearest(layers[name]).distance > 0.1  # the constructor hides it
     assert nearest_forward(layers["Softshrink"]).distance > 0.1
+
+
+MODEL = """import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def forward(self, x):
+        return torch.sin(x)
+
+
+class Model(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.net = {}
+
+    def forward(self, x):
+        return self.net(x)
+"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "nn.Sequential(nn.Conv1d(width, 7, 3), nn.Softsign(), nn.Upsample(2), nn.LPPool1d(2, 3))",
+        "Block()",
+        "nn.ModuleList([nn.Softsign(), nn.Upsample(2), nn.LPPool1d(2, 3)])",
+    ],
+)
+def test_a_forward_that_hides_what_it_calls_makes_no_copy(made: str) -> None:
+    assert nearest_of(MODEL.format(made)) == nearest(MODEL.format(made))
+    assert nearest_of(MODEL.format(made)).distance >= 0.1
+
+
+def test_a_forward_of_single_layers_tells() -> None:
+    for name, key in (("ReLU", "1/19"), ("MaxPool2d", "1/42"), ("LayerNorm", "1/40")):
+        assert (nearest_of(dict(torch_layers())[name]).problem, nearest_of(dict(torch_layers())[name]).distance) == (
+            key,
+            0.0,
+        )
 
 
 def test_branches_that_lead_nowhere_are_seen() -> None:
