@@ -219,6 +219,14 @@ def test_no_contestant_is_on_both_sides() -> None:
         assert not any(part.held_out in row.contestants for row in part.train)
 
 
+def test_no_text_of_a_contestant_is_learnt_from_somebody_else() -> None:
+    copied = make_row("1/0", 1.5, contestant="person", source="a 0")
+    pair = make_row("1/0", 1.2, kind="pair", contestant="third", anchor=copied.candidate)
+    (part,) = [part for part in folds([*a_set(), copied, pair], "contestant") if part.held_out == "inductor"]
+    texts = {row.candidate.digest for row in part.test}
+    assert part.train and not any({row.candidate.digest, row.anchor.digest} & texts for row in part.train)
+
+
 def test_an_unseen_gpu_may_have_the_same_kernels() -> None:
     rows = a_set()
     for part in folds(rows, "gpu"):
