@@ -34,7 +34,7 @@ def judged(folder: Path, *speeds: float | None, problem: str = "1/19", gpu: str 
             candidate_digest=candidate.digest,
             problem_digest=found.digest,
             environment=make_environment(gpu=gpu),
-            **changes,
+            **(changes if speed else {name: value for name, value in changes.items() if name != "bound"}),
         )
         run.append(record, candidate)
     run.close()
@@ -113,8 +113,15 @@ def test_what_is_known_of_a_problem_comes_from_other_kernels(tmp_path: Path) -> 
     """A lone record has a reference's time only if its candidate was right: the lack of one would tell."""
     alone, _ = rows_in(judged(tmp_path / "alone", 2.0, bound=BOUND))
     assert [(row.anchor_ms, row.work, row.bound_ms) for row in alone] == [(None, None, None)]
-    rows, _ = rows_in(judged(tmp_path / "both", 2.0, None, bound=None))
-    assert {row.passed: row.anchor_ms for row in rows} == {True: None, False: 2.0}
+
+
+def test_what_is_known_of_a_problem_gives_away_nobody(tmp_path: Path) -> None:
+    """Of a right and a wrong kernel the wrong one alone would have the reference's time."""
+    rows, _ = rows_in(judged(tmp_path / "one", 2.0, None, None, bound=BOUND))
+    assert [(row.anchor_ms, row.work, row.bound_ms) for row in rows] == [(None, None, None)] * 3
+    rows, _ = rows_in(judged(tmp_path / "two", 2.0, 0.5, None, bound=BOUND))
+    found = {(row.anchor_ms, row.work) for row in rows if row.kind == "reference"}
+    assert found == {(2.0, BOUND.work)} and all(row.bound_ms for row in rows)
 
 
 def test_a_copy_says_how_long_the_reference_takes(tmp_path: Path) -> None:
