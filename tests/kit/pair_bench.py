@@ -72,14 +72,15 @@ def usual(name: str, made: Candidate | None) -> Evaluation:
     return verdict(speedup=0.5) if made.contestant == "slow" else verdict("rejected")
 
 
-def leads_of(names: Sequence[str]) -> list[Lead]:
-    return [Lead(name, lambda name=name: make_module(name)) for name in names]  # type: ignore[misc]
+def leads_of(names: Sequence[str], endless: bool = False) -> list[Lead]:
+    return [Lead(name, lambda name=name: make_module(name), endless=endless) for name in names]  # type: ignore[misc]
 
 
 def _examined(module: Module, taken: Container[str]) -> Examined:
     """Its structure is its name up to a `~`."""
     form = module.name.partition("~")[0]
-    return Examined(name=module.name, module=module, structure=form, refused=SAME if form in taken else "")
+    why = SAME if form in taken else "it is bad" if form.startswith("bad") else ""
+    return Examined(name=module.name, module=module, structure=form, refused=why)
 
 
 def make_maker(
@@ -89,10 +90,14 @@ def make_maker(
     leads: Sequence[Lead],
     rows: int = 100,
     negatives: float = 0.0,
-    sources: Sequence[str] = ("recipe:fusion",),
+    sources: tuple[str, ...] = ("recipe:fusion",),
 ) -> tuple[Maker, Workshop]:
-    """Over these leads, of which every module is sound; close the workshop after it."""
-    monkeypatch.setattr(make, "leads", lambda *_: iter(leads))
+    """Over these leads, of which every module is sound but those called `bad`; close the workshop after it."""
+    monkeypatch.setattr(
+        make,
+        "leads",
+        lambda asked, *_: iter(leads if asked == sources else [lead for lead in leads if not lead.endless]),
+    )
     monkeypatch.setattr(
         make,
         "examined",

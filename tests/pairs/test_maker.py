@@ -83,3 +83,24 @@ def test_modules_are_examined_against_what_was_there_before_the_round(
         maker.run()
         assert workshop.modules["m1~again"].refused == SAME and not workshop.modules["m1"].refused
     assert set(seen) == {ours}
+
+
+def test_a_folder_is_gone_through_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = [f"bad{number}" for number in range(300)]
+    maker, workshop = make_maker(monkeypatch, tmp_path, Bench(usual), leads_of([*bad, "m0"]))
+    with workshop:
+        maker.run()
+        assert [row.module for row in workshop.rows] == ["m0"]
+
+
+def test_endless_sources_that_give_nothing_are_left_to_those_that_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = leads_of([f"bad{number}" for number in range(1000)], endless=True)
+    folder = leads_of([f"bad~{number}" for number in range(500)] + ["m0"])
+    each = [lead for both in zip(bad, folder, strict=False) for lead in both] + bad[len(folder) :]
+    maker, workshop = make_maker(monkeypatch, tmp_path, Bench(usual), each)
+    with workshop:
+        maker.run()
+        assert [row.module for row in workshop.rows] == ["m0"]
+        assert sum(lead.name in workshop.modules for lead in bad) < 220

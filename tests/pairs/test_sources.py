@@ -189,6 +189,17 @@ def test_a_module_is_under_the_licences_nearest_to_all_its_parts(licensed: dict[
     }
 
 
+def test_folders_of_one_last_name_have_leads_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name / "src").mkdir(parents=True)
+        (tmp_path / name / "src" / "gate.py").write_text(ACTIVATIONS)
+    monkeypatch.chdir(tmp_path)
+    names = [lead.name for lead in leads(["folder:a/src", "folder:b/src/"], 0, "MIT")]
+    assert names == ["a/src/gate.py:Gate", "b/src/gate.py:Gate"]
+    assert not any(lead.endless for lead in leads(["folder:a/src"], 0, "MIT"))
+    assert next(leads(["recipe:fusion"], 0)).endless
+
+
 def test_outside_a_repository_a_licence_above_the_folder_says_nothing(tmp_path: Path) -> None:
     (tmp_path / "LICENSE").write_text(MIT)
     (tmp_path / "src").mkdir()

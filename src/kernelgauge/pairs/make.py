@@ -14,14 +14,14 @@ from kernelgauge.pairs.examination import SAME, Examined, examined
 from kernelgauge.pairs.module import Module, NoModule
 from kernelgauge.pairs.negatives import Proposal, proposals
 from kernelgauge.pairs.row import Row, row_id
-from kernelgauge.pairs.sources import Lead, leads
+from kernelgauge.pairs.sources import Lead, finite, leads
 from kernelgauge.pairs.verdicts import Verdicts, Wanted
 from kernelgauge.pairs.workshop import Workshop
 from kernelgauge.schema import Candidate
 from kernelgauge.session.session import Session
 
 _MOST_REFUSED = 200
-"""Leads in a row of which nothing comes: the sources have no more to give."""
+"""Leads of endless sources in a row of which nothing comes: they have no more to give."""
 _MOST_WITHOUT_ROW = 64
 """Kernels of the compiler in a row of which none makes a row: something is wrong with all of them."""
 _AHEAD_PER_JOB = 4
@@ -71,11 +71,16 @@ class Maker:
         refused = 0
         while len(self._workshop.rows) < self._rows:
             batch = list(islice(stream, self._size_of_round()))
-            if not batch or refused >= _MOST_REFUSED:
+            if not batch:
                 return
             before = len(self.failed), len(self._workshop.judged)
             modules = self._examine(batch)
-            refused = 0 if modules else refused + len(batch)
+            sound = {each.name for each in modules}
+            for lead in (each for each in batch if each.endless):
+                refused = 0 if lead.name in sound else refused + 1
+            if refused >= _MOST_REFUSED:  # what they have given is known and passes quickly
+                stream = leads(finite(asked.sources), asked.seed, asked.licence)
+                refused = 0
             self._verdicts.judge(self._positives(modules), timed=True)
             self._require_rows()
             self._add_negatives()

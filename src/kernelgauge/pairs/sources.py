@@ -30,6 +30,8 @@ class Lead:
     name: str
     make: Callable[[], Module]
     """Raises NoModule."""
+    endless: bool = False
+    """Whether its source has no end."""
 
 
 def leads(sources: Sequence[str], seed: int, licence: str = "") -> Iterator[Lead]:
@@ -51,6 +53,11 @@ def leads(sources: Sequence[str], seed: int, licence: str = "") -> Iterator[Lead
                 yield lead
 
 
+def finite(sources: Sequence[str]) -> list[str]:
+    """Those of the sources that have an end."""
+    return [source for source in sources if not source.startswith("recipe:")]
+
+
 def check_sources(sources: Sequence[str], licence: str = "") -> None:
     """Raises UsageError where `leads` would."""
     for source in sources:
@@ -63,7 +70,7 @@ def _leads(source: str, seed: int, licence: str) -> Iterator[Lead]:
         return _drawn(rest, seed)
     if kind == "folder" and rest:
         root = Path(rest).expanduser()
-        return _extracted(Folder(root), "folder", "", checked(root, licence) if root.is_dir() else "")
+        return _extracted(Folder(root), "folder", rest, "", checked(root, licence) if root.is_dir() else "")
     if source == "layers:torch":
         return _layers()
     if source == "layers:torchvision":
@@ -88,10 +95,13 @@ def _torchvision() -> Iterator[Lead]:
     if found is None or found.origin is None:
         raise UsageError("torchvision is not installed here: leave layers:torchvision out, or install it")
     version = metadata.version("torchvision")
-    return _extracted(Folder(Path(found.origin).parent), "layers", f"torchvision {version}: ", "BSD-3-Clause")
+    return _extracted(
+        Folder(Path(found.origin).parent), "layers", "torchvision", f"torchvision {version}: ", "BSD-3-Clause"
+    )
 
 
-def _extracted(folder: Folder, kind: SourceKind, before: str, licence: str) -> Iterator[Lead]:
+def _extracted(folder: Folder, kind: SourceKind, said: str, before: str, licence: str) -> Iterator[Lead]:
+    """`said` is the folder as it was typed: the last names of two folders may be one."""
     address, commit = repository(folder.root) if kind == "folder" else ("", "")
     for found in folder.modules():
         made = Provenance(
@@ -101,7 +111,7 @@ def _extracted(folder: Folder, kind: SourceKind, before: str, licence: str) -> I
             commit=commit,
             licence=licence,
         )
-        lead = f"{folder.root.name}/{found.path}:{found.name}"
+        lead = f"{said.rstrip('/')}/{found.path}:{found.name}"
         yield Lead(lead, partial(_alone, folder, found, lead, made))
 
 
@@ -122,7 +132,8 @@ def _drawn(recipe: str, seed: int) -> Iterator[Lead]:
     for number in count():
         drawn = _RECIPES[recipe](seed, number)
         origin = f"recipe {recipe}, seed {seed}, number {number}, kernelgauge {__version__}"
-        yield Lead(f"{recipe}_{seed}_{number}_{drawn.name}", partial(_module, drawn, recipe, seed, number, origin))
+        name = f"{recipe}_{seed}_{number}_{drawn.name}"
+        yield Lead(name, partial(_module, drawn, recipe, seed, number, origin), endless=True)
 
 
 def _module(drawn: Drawn, recipe: str, seed: int, number: int, origin: str) -> Module:
