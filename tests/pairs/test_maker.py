@@ -10,8 +10,17 @@ import pytest
 from pair_bench import Bench, leads_of, make_maker, usual
 
 from kernelgauge.backends.cpp import CppBackend
-from kernelgauge.errors import BackendMissing, DeviceMissing, KernelgaugeError, ReferenceTooLarge, UsageError
+from kernelgauge.errors import (
+    BackendMissing,
+    DeviceMissing,
+    KernelgaugeError,
+    MachineError,
+    ReferenceTooLarge,
+    UsageError,
+)
 from kernelgauge.pairs.examination import SAME
+from kernelgauge.pairs.module import Module, NotInTime
+from kernelgauge.pairs.sources import Lead
 from kernelgauge.schema import NoCandidate
 
 NAMES = [f"m{number}" for number in range(200)]
@@ -104,3 +113,30 @@ def test_endless_sources_that_give_nothing_are_left_to_those_that_end(
         maker.run()
         assert [row.module for row in workshop.rows] == ["m0"]
         assert sum(lead.name in workshop.modules for lead in bad) < 220
+
+
+def test_a_machine_that_fails_on_a_module_goes_on_with_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed() -> Module:
+        raise MachineError("killed from outside")
+
+    def slow() -> Module:
+        raise NotInTime("not within 120 s")
+
+    leads = [Lead("killed", killed), Lead("slow", slow), *leads_of(["m0", "m1"])]
+    for rows in (1, 2):  # the second time it goes on, as a user would type it
+        maker, workshop = make_maker(monkeypatch, tmp_path, Bench(usual), leads, rows=rows)
+        with workshop:
+            maker.run()
+            assert [row.module for row in workshop.rows] == ["m0", "m1"][:rows]
+            assert [str(each) for each in maker.failed] == ["killed from outside"]
+            assert not workshop.modules.keys() & {"killed", "slow"}
+
+
+def test_a_machine_that_fails_always_ends_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(lambda *_: MachineError("no memory"))
+    maker, workshop = make_maker(monkeypatch, tmp_path, bench, leads_of(NAMES))
+    with workshop:
+        maker.run()
+    assert len(bench.asked) == len(maker.failed) == 3 * 8

@@ -9,9 +9,9 @@ from itertools import islice
 from math import ceil
 
 from kernelgauge.config import Protocol
-from kernelgauge.errors import MachineError, UsageError
+from kernelgauge.errors import MachineError, UsageError, without_locals
 from kernelgauge.pairs.examination import SAME, Examined, examined
-from kernelgauge.pairs.module import Module, NoModule
+from kernelgauge.pairs.module import Module, NoModule, NotInTime
 from kernelgauge.pairs.negatives import Proposal, proposals
 from kernelgauge.pairs.row import Row, row_id
 from kernelgauge.pairs.sources import Lead, finite, leads
@@ -24,6 +24,8 @@ _MOST_REFUSED = 200
 """Leads of endless sources in a row of which nothing comes: they have no more to give."""
 _MOST_WITHOUT_ROW = 64
 """Kernels of the compiler in a row of which none makes a row: something is wrong with all of them."""
+_MOST_BROKEN = 3
+"""Rounds in a row that have nothing but failures of the machine."""
 _AHEAD_PER_JOB = 4
 """Modules of a round: what an executor is given at once, so that no device waits."""
 
@@ -58,7 +60,7 @@ class Maker:
         return self._verdicts.failed
 
     def run(self) -> None:
-        """Go on until there are so many rows, the sources give no more, or the machine fails a whole round.
+        """Go on until there are so many rows, the sources give no more, or the machine fails round after round.
 
         Raises:
             UsageError: a source that is not there, or none of many kernels in a row makes a row.
@@ -68,12 +70,12 @@ class Maker:
         self._verdicts.require_backend()
         asked = self._asked
         stream = leads(asked.sources, asked.seed, asked.licence)
-        refused = 0
+        refused = broken = 0
         while len(self._workshop.rows) < self._rows:
             batch = list(islice(stream, self._size_of_round()))
             if not batch:
                 return
-            before = len(self.failed), len(self._workshop.judged)
+            failures, judged = len(self.failed), len(self._workshop.judged)
             modules = self._examine(batch)
             sound = {each.name for each in modules}
             for lead in (each for each in batch if each.endless):
@@ -84,7 +86,11 @@ class Maker:
             self._verdicts.judge(self._positives(modules), timed=True)
             self._require_rows()
             self._add_negatives()
-            if len(self.failed) > before[0] and len(self._workshop.judged) == before[1]:
+            if len(self._workshop.judged) > judged:
+                broken = 0
+            elif len(self.failed) > failures:
+                broken += 1  # in a row: a round may be one module, which fails each time
+            if broken >= _MOST_BROKEN:
                 return
 
     def _require_rows(self) -> None:
@@ -110,7 +116,14 @@ class Maker:
         fresh: set[str] = set()
         with ThreadPoolExecutor(self._jobs) as pool:
             waiting = [lead for lead in batch if lead.name not in known]
-            for found in pool.map(partial(self._examined, taken), waiting):
+            for lead, found in zip(waiting, pool.map(partial(self._examined, taken), waiting), strict=True):
+                if isinstance(found, MachineError):
+                    self._verdicts.failed.append(found)
+                    self._tell(lead.name, f"not examined: {found}")
+                    continue
+                if isinstance(found, NotInTime):
+                    self._tell(lead.name, f"not now: {found}")
+                    continue
                 if not found.refused and found.structure in fresh:
                     found = found.model_copy(update={"refused": SAME})
                 if found.refused:
@@ -119,15 +132,17 @@ class Maker:
                     fresh.add(found.structure)
                 self._workshop.keep_module(found)
                 self._tell(found.name, f"refused: {found.refused}" if found.refused else "sound")
-        looked_at = [known[lead.name] for lead in batch]
+        looked_at = [known[lead.name] for lead in batch if lead.name in known]
         return [each.module for each in looked_at if each.module and not each.refused]
 
-    def _examined(self, taken: Container[str], lead: Lead) -> Examined:
+    def _examined(self, taken: Container[str], lead: Lead) -> Examined | MachineError | NotInTime:
+        """What became of a lead, or why that is not known yet."""
         try:
-            module = lead.make()
+            return examined(self._session, lead.make(), self._asked.distance, taken)
+        except (MachineError, NotInTime) as error:
+            return without_locals(error)
         except NoModule as error:
             return Examined(name=lead.name, refused=str(error))
-        return examined(self._session, module, self._asked.distance, taken)
 
     # ------------------------------------------------------------ kernels
 
