@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from pair_bench import Bench, leads_of, make_maker, usual
+from pair_bench import Bench, leads_of, make_maker, usual, verdict
 
 from kernelgauge.backends.cpp import CppBackend
 from kernelgauge.errors import (
@@ -21,7 +21,7 @@ from kernelgauge.errors import (
 from kernelgauge.pairs.examination import SAME
 from kernelgauge.pairs.module import Module, NotInTime
 from kernelgauge.pairs.sources import Lead
-from kernelgauge.schema import NoCandidate
+from kernelgauge.schema import Candidate, NoCandidate
 
 NAMES = [f"m{number}" for number in range(200)]
 
@@ -140,3 +140,38 @@ def test_a_machine_that_fails_always_ends_the_command(tmp_path: Path, monkeypatc
     with workshop:
         maker.run()
     assert len(bench.asked) == len(maker.failed) == 3 * 8
+
+
+def test_the_share_of_negatives_is_reached_whatever_turns_out_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only one kind of cheat is refused: most proposals make no row."""
+
+    def answer(name: str, made: Candidate | None) -> object:
+        return verdict("rejected") if made and "_zeros" in made.source else verdict()
+
+    maker, workshop = make_maker(monkeypatch, tmp_path, Bench(answer), leads_of(NAMES), rows=6, negatives=0.5)
+    with workshop:
+        maker.run()
+        kinds = [row.kind for row in workshop.rows]
+    assert kinds.count("negative") == kinds.count("positive") >= 3
+
+
+def test_negatives_that_are_never_refused_come_to_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    maker, workshop = make_maker(
+        monkeypatch, tmp_path, Bench(lambda *_: verdict()), leads_of(NAMES[:2]), negatives=0.5
+    )
+    with workshop:
+        maker.run()
+        assert [row.kind for row in workshop.rows] == ["positive"] * 2
+
+
+def test_negatives_that_the_machine_fails_on_are_not_proposed_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(lambda name, made: MachineError("no memory") if made else verdict())
+    maker, workshop = make_maker(monkeypatch, tmp_path, bench, leads_of(NAMES[:2]), negatives=0.5)
+    with workshop:
+        maker.run()
+        assert [row.kind for row in workshop.rows] == ["positive"] * 2
+    assert maker.failed

@@ -157,8 +157,10 @@ class Maker:
         return [each for each in wanted if each.id not in self._workshop.judged]
 
     def _add_negatives(self) -> None:
-        """As many as the share asks for; what turns out right, or not to repeat itself, is made up for once."""
-        for _ in range(2):
+        """As many as the share asks for; what turns out right, or not to repeat itself, is made up for."""
+        before = -1
+        while before < len(self._workshop.judged):  # what the machine fails on would be proposed for ever
+            before = len(self._workshop.judged)
             rows = self._workshop.rows
             good = [row for row in rows if row.kind == "positive"]
             share = self._asked.negatives
