@@ -100,7 +100,8 @@ STORED = {
     "rl": Described(pair_turns.Task, "a line of `export --format rl`"),
     "row": Described(dataset.Row, "a line of what `problems dataset` writes"),
     "comparison": Described(forecasts.Comparison, "a line of what `forecast build` writes"),
-    "forecast": Described(forecasts.Forecast, "a line of what `forecast predict` writes"),
+    "forecast_header": Described(forecasts.ForecastHeader, "the first line of what `forecast predict` writes"),
+    "forecast": Described(forecasts.Forecast, "every other line of it"),
     "package": Described(Contents, "`package.json` of a written package, which counts its format by itself"),
     "suite": Described(suites.About, "`suite.json` of an imported suite, which counts its format by itself"),
 }

@@ -34,7 +34,7 @@ def judged(folder: Path, *speeds: float | None, problem: str = "1/19", gpu: str 
             candidate_digest=candidate.digest,
             problem_digest=found.digest,
             environment=make_environment(gpu=gpu),
-            **changes,
+            **(changes if speed else {name: value for name, value in changes.items() if name != "bound"}),
         )
         run.append(record, candidate)
     run.close()
@@ -113,8 +113,15 @@ def test_what_is_known_of_a_problem_comes_from_other_kernels(tmp_path: Path) -> 
     """A lone record has a reference's time only if its candidate was right: the lack of one would tell."""
     alone, _ = rows_in(judged(tmp_path / "alone", 2.0, bound=BOUND))
     assert [(row.anchor_ms, row.work, row.bound_ms) for row in alone] == [(None, None, None)]
-    rows, _ = rows_in(judged(tmp_path / "both", 2.0, None, bound=None))
-    assert {row.passed: row.anchor_ms for row in rows} == {True: None, False: 2.0}
+
+
+def test_what_is_known_of_a_problem_gives_away_nobody(tmp_path: Path) -> None:
+    """Of a right and a wrong kernel the wrong one alone would have the reference's time."""
+    rows, _ = rows_in(judged(tmp_path / "one", 2.0, None, None, bound=BOUND))
+    assert [(row.anchor_ms, row.work, row.bound_ms) for row in rows] == [(None, None, None)] * 3
+    rows, _ = rows_in(judged(tmp_path / "two", 2.0, 0.5, None, bound=BOUND))
+    found = {(row.anchor_ms, row.work) for row in rows if row.kind == "reference"}
+    assert found == {(2.0, BOUND.work)} and all(row.bound_ms for row in rows)
 
 
 def test_a_copy_says_how_long_the_reference_takes(tmp_path: Path) -> None:
@@ -217,6 +224,14 @@ def test_no_contestant_is_on_both_sides() -> None:
     for part in folds([*a_set(), pair], "contestant"):
         assert {row.candidate.contestant for row in part.test} == {part.held_out}
         assert not any(part.held_out in row.contestants for row in part.train)
+
+
+def test_no_text_of_a_contestant_is_learnt_from_somebody_else() -> None:
+    copied = make_row("1/0", 1.5, contestant="person", source="a 0")
+    pair = make_row("1/0", 1.2, kind="pair", contestant="third", anchor=copied.candidate)
+    (part,) = [part for part in folds([*a_set(), copied, pair], "contestant") if part.held_out == "inductor"]
+    texts = {row.candidate.digest for row in part.test}
+    assert part.train and not any({row.candidate.digest, row.anchor.digest} & texts for row in part.train)
 
 
 def test_an_unseen_gpu_may_have_the_same_kernels() -> None:

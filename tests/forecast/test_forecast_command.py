@@ -83,13 +83,29 @@ def test_forecasts_of_a_function_are_written_and_scored(data: Path, tmp_path: Pa
 def test_partial_answers_are_scored_on_what_they_answer(data: Path, tmp_path: Path) -> None:
     out, part = tmp_path / "all.jsonl", tmp_path / "part.jsonl"
     command_here("forecast", "predict", str(data), "--predictor", "one", "--out", str(out))
-    part.write_text("".join(out.read_text().splitlines(keepends=True)[:20]))
+    part.write_text("".join(out.read_text().splitlines(keepends=True)[:21]))  # the first is the header
     refused = command_here("forecast", "score", str(data), "--forecasts", str(part))
     assert refused.returncode == 2 and "40 of 60 questions, such as" in refused.stderr
     done = command_here("forecast", "score", str(data), "--forecasts", str(part), "--partial", "--json")
     first, *_, last = json.loads(done.stdout)["scores"]
     assert first["right"]["rows"] + first["by_kind"]["pair"]["rows"] == 20
     assert first["speed"] == last["speed"]
+
+
+def test_forecasts_of_another_split_or_data_set_are_not_scored(data: Path, tmp_path: Path) -> None:
+    out, fewer = tmp_path / "one.jsonl", tmp_path / "fewer.jsonl"
+    command_here("forecast", "predict", str(data), "--predictor", "one", "--out", str(out))
+    rows = dataset.read(data, Comparison)
+    dataset.write(fewer, rows[:-1])
+    for options, why in (
+        ((str(data), "--split", "gpu"), "one.jsonl holds forecasts of split 'problem', not 'gpu'"),
+        ((str(fewer),), "one.jsonl holds forecasts of another data set"),
+    ):
+        done = command_here("forecast", "score", *options, "--forecasts", str(out), "--partial")
+        assert done.returncode == 2 and why in done.stderr, done.stderr
+    out.write_text("".join(out.read_text().splitlines(keepends=True)[1:]))
+    done = command_here("forecast", "score", str(data), "--forecasts", str(out))
+    assert done.returncode == 2 and "line 1 is not a valid ForecastHeader" in done.stderr, done.stderr
 
 
 def test_evaluations_saved_are_printed(data: Path) -> None:

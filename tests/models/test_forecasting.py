@@ -13,17 +13,21 @@ from asking import scripted
 from commands import command_here
 from comparisons import make_row
 
-from kernelgauge.forecast import dataset
+from kernelgauge.errors import StoreError
+from kernelgauge.forecast import dataset, file
 from kernelgauge.forecast.predictors.registry import predictor_named
 from kernelgauge.forecast.score import forecasts, score
 from kernelgauge.forecast.splits import folds
 from kernelgauge.models import forecasting
 from kernelgauge.models.forecasting import ask_model, forecast_in, messages
-from kernelgauge.schema.forecast import CLASSES, TIE, Comparison, Forecast
+from kernelgauge.schema.forecast import CLASSES, TIE, Comparison
 
 
 def rows() -> list[Comparison]:
     return [make_row(f"1/{n}", (0.3, 1.001, 3.0)[n % 3]) for n in range(12)] + [make_row("1/90", None)]
+
+
+IT = file.header_of(rows(), "problem", model="it")
 
 
 @pytest.fixture
@@ -42,7 +46,7 @@ def test_the_scripted_model_scores_as_the_frequencies_that_it_says(data: Path, t
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{out}: 13 forecasts, 0 abstentions, 13 asked now\n"
     parts = folds(rows(), "problem")
-    said = score("it", "problem", parts, dataset.read(out, Forecast))
+    said = score("it", "problem", parts, file.read(out)[1].values())
     known = score("it", "problem", parts, forecasts(predictor_named("frequencies"), parts))
     for name in ("bin_error", "spearman", "mape", "brier", "crps", "ece"):
         assert getattr(said.speed, name) == pytest.approx(getattr(known.speed, name))
@@ -57,11 +61,31 @@ def test_what_was_answered_is_not_asked_again(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(forecasting, "get_model", lambda name: scripted(answer))
     parts, out = folds(rows(), "problem"), tmp_path / "said.jsonl"
-    assert ask_model("it", parts, out, limit=4) == (4, 0, 4)
+    assert ask_model(IT, parts, out, limit=4) == (4, 0, 4)
     out.write_bytes(out.read_bytes()[:-5])  # as a process that was killed leaves it
-    assert ask_model("it", parts, out) == (13, 0, 10)
+    assert ask_model(IT, parts, out) == (13, 0, 10)
     assert len(asked) == 14
-    assert {each.label for each in dataset.read(out, Forecast)} == {TIE}
+    assert {each.label for each in file.read(out)[1].values()} == {TIE}
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ({"model": "other"}, "model 'it', not 'other'"),
+        ({"examples": 4}, "examples 0, not 4"),
+        ({"split": "gpu"}, "split 'problem', not 'gpu'"),
+        ({"data": "0" * 16}, "another data set"),
+    ],
+)
+def test_nobody_goes_on_with_forecasts_of_something_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: dict, why: str
+) -> None:
+    monkeypatch.setattr(forecasting, "get_model", lambda name: scripted(lambda _: sure("tie")))
+    out = tmp_path / "said.jsonl"
+    ask_model(IT, folds(rows(), "problem"), out, limit=4)
+    with pytest.raises(StoreError, match=f"said.jsonl holds forecasts of {why}"):
+        ask_model(IT.model_copy(update=other), folds(rows(), "problem"), out)
+    assert len(file.read(out)[1]) == 4
 
 
 def test_a_call_that_fails_is_no_forecast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,8 +99,8 @@ def test_a_call_that_fails_is_no_forecast(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(forecasting, "get_model", lambda name: scripted(answer))
     out = tmp_path / "said.jsonl"
     with pytest.raises(MachineError, match=r"1 of 13 questions have no answer \(.*no route to host\)"):
-        ask_model("it", folds(rows(), "problem"), out)
-    assert len(dataset.read(out, Forecast)) == 12
+        ask_model(IT, folds(rows(), "problem"), out)
+    assert len(file.read(out)[1]) == 12
 
 
 def test_a_full_disk_is_one_sentence_and_keeps_what_was_answered(
@@ -89,7 +113,7 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_answered(
     append = Journal.append
 
     def full(self: Journal, line: str) -> None:
-        if len(written) == 3:
+        if len(written) == 4:  # the header and three answers
             raise DiskFull("no space left for it")
         written.append(line)
         append(self, line)
@@ -97,8 +121,8 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_answered(
     monkeypatch.setattr(Journal, "append", full)
     monkeypatch.setattr(forecasting, "get_model", lambda name: scripted(sure("tie")))
     with pytest.raises(DiskFull, match="no space left"):
-        ask_model("it", folds(rows(), "problem"), tmp_path / "said.jsonl")
-    assert len(dataset.read(tmp_path / "said.jsonl", Forecast)) == 3
+        ask_model(IT, folds(rows(), "problem"), tmp_path / "said.jsonl")
+    assert len(file.read(tmp_path / "said.jsonl")[1]) == 3
 
 
 def test_a_question_shows_both_texts_and_no_answer_but_those_of_examples() -> None:

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 from commands import command_here
-from pair_rows import KERNEL, make_module
+from pair_bench import Bench, verdict
+from pair_rows import KERNEL, make_module, make_row
 
 from kernelgauge.config import load_protocol
+from kernelgauge.errors import BackendMissing, KernelgaugeError, MachineError, ReferenceTooLarge
 from kernelgauge.pairs import columns
+from kernelgauge.pairs.check import check
 from kernelgauge.pairs.row import Row, row_of
 from kernelgauge.schema import Candidate, Outcome
 from kernelgauge.session.session import Session
@@ -57,3 +60,31 @@ def test_a_changed_verdict_is_seen_and_a_size_of_error_is_none(rows: list[Row], 
     assert (code, found["same"], found["wrong_otherwise"]) == (1, 1, 1)
     (differs,) = found["differs"]
     assert differs["then"] == "passed" and differs["now"].startswith("rejected")
+
+
+def _stopped() -> object:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("error", "unjudged"),
+    [(ReferenceTooLarge("it needs 90 GB\nof 80"), {"it needs 90 GB": 1}), (MachineError("no memory"), {})],
+)
+def test_a_row_that_cannot_be_judged_costs_no_other(error: KernelgaugeError, unjudged: dict[str, int]) -> None:
+    given = [make_row("a"), make_row("b")]
+    answers = iter([error, verdict()])
+    found = check(Bench(lambda *_: next(answers)), given, "cpu", 1, timed=False)  # type: ignore[arg-type]
+    assert (found.rows, found.same, found.not_judged, found.unjudged) == (2, 1, 1, unjudged)
+
+
+def test_what_no_row_can_be_judged_without_is_said() -> None:
+    bench = Bench(lambda *_: BackendMissing("no g++"))
+    with pytest.raises(BackendMissing):
+        check(bench, [make_row()], "cpu", 1, timed=False)  # type: ignore[arg-type]
+
+
+def test_an_interrupted_check_says_what_it_knows() -> None:
+    answers = iter([verdict, _stopped])
+    bench = Bench(lambda *_: next(answers)())
+    found = check(bench, [make_row("a"), make_row("b")], "cpu", 1, timed=False)  # type: ignore[arg-type]
+    assert found.partial and (found.rows, found.same) == (1, 1)

@@ -17,10 +17,11 @@ from waiting import comes_true
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import StoreError
 from kernelgauge.generation.inductor import Inductor
+from kernelgauge.pairs import inference
 from kernelgauge.pairs.columns import read
 from kernelgauge.pairs.examination import examined
 from kernelgauge.pairs.inference import inferred
-from kernelgauge.pairs.module import NoModule, Provenance
+from kernelgauge.pairs.module import NoModule, NotInTime, Provenance
 from kernelgauge.pairs.sources import leads
 from kernelgauge.pairs.workshop import Judged, Workshop, asked_for
 from kernelgauge.problems.distance import structure
@@ -112,6 +113,20 @@ def test_inputs_are_found_by_trying_and_parameters_are_drawn() -> None:
         inferred("no", HEAD + "    def forward(self, x):\n        raise RuntimeError('never')\n", made, ())
     with pytest.raises(NoModule, match="its code ended its process"):
         inferred("no", HEAD + "    def forward(self, x):\n        import os\n        os._exit(3)\n", made, ())
+
+
+def test_a_module_that_wants_too_much_memory_is_none() -> None:
+    made = Provenance(kind="folder", origin="net.py:1 Net", licence="MIT")
+    greedy = "    def forward(self, x):\n        return torch.empty(5 << 30)[:0].sum() + x\n"  # 20 GiB, never touched
+    with pytest.raises(NoModule, match=r"no inputs were found that it runs on; .*memory"):
+        inferred("no", HEAD + greedy, made, ())
+
+
+def test_a_search_that_takes_too_long_is_no_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inference, "_SECONDS", 0.1)
+    made = Provenance(kind="folder", origin="net.py:1 Net", licence="MIT")
+    with pytest.raises(NotInTime, match=r"within 0\.1 s"):
+        inferred("no", HEAD + "    def forward(self, x):\n        return x\n", made, ())
 
 
 def test_leads_come_in_turn_and_are_the_same_each_time() -> None:

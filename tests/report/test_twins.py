@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import date
 from pathlib import Path
 
 import pytest
 from commands import command_here
-from factories import make_answer, make_header
+from factories import make_answer, make_environment, make_header
 
 from kernelgauge.errors import UsageError
 from kernelgauge.problems import suites
@@ -33,12 +34,13 @@ def twins_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         write_suite(folder, about, {1: rows})
 
 
-def _run(path: Path, keys: list[str], right: int, **header: object) -> Path:
+def _run(path: Path, keys: list[str], right: int, there: dict[str, str] | None = None, **header: object) -> Path:
     """A run in which so many of these problems have a right and fast answer."""
+    environment = make_environment(**there or {})
     with Run.create(path, make_header(problems=tuple(keys), **header)) as run:
         for place, key in enumerate(keys):
             given = {"speedup": 2.0} if place < right else {"outcome": "wrong_value"}
-            run.append(*make_answer(key, source=f"# {key}\n", level=1, **given))
+            run.append(*make_answer(key, source=f"# {key}\n", level=1, environment=environment, **given))
     return path
 
 
@@ -64,6 +66,22 @@ def test_no_drop_is_no_sign_and_few_problems_say_nothing(tmp_path: Path, twins_s
     few = twinned(load(run), load(_run(tmp_path / "few", TWINS[:6], 6)))
     assert few.problems == 3 and few.others == COUNT - 3 and few.contaminated is None
     assert "Too few problems" in in_words(few)
+
+
+@pytest.mark.parametrize(
+    ("there", "why"),
+    [
+        ({"gpu": "NVIDIA B200"}, "judged elsewhere.*: NVIDIA B200, not "),
+        ({"torch": "9.9.9"}, "another version of PyTorch"),
+    ],
+)
+def test_twins_that_were_judged_elsewhere_are_told(
+    tmp_path: Path, twins_suite: None, there: dict[str, str], why: str
+) -> None:
+    run = load(_run(tmp_path / "run", SUITE, 32))
+    assert twinned(run, load(_run(tmp_path / "twins", TWINS, 32))).warnings == ()
+    (warning,) = twinned(run, load(_run(tmp_path / "other", TWINS, 32, there))).warnings
+    assert re.search(why, warning)
 
 
 def test_the_report_shows_it_everywhere(tmp_path: Path, twins_suite: None) -> None:

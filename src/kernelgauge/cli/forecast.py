@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,16 +80,16 @@ def score(
     """Score predictors on rows not learnt from: bin error, Spearman, MAPE, Brier, CRPS, ECE, regret, abstentions."""
     from kernelgauge.forecast.score import score as scored
     from kernelgauge.forecast.text import render
-    from kernelgauge.schema.forecast import Forecast
 
     rows = _read(data)
-    answers = {path: _forecasts(path, Forecast) for path in forecasts or ()}
+    splits = _splits(split)
+    answers = _answers(forecasts or (), rows, splits)
     if predictor is None and answers:
         names: list[str] = ["one", "frequencies"]
     else:
         names = _names(predictor)
     found = []
-    for by in _splits(split):
+    for by in splits:
         parts = _folds(
             rows, by, set.intersection(*(set(a) for a in answers.values())) if partial and answers else None
         )
@@ -120,24 +121,26 @@ def predict(
     connections: Annotated[int, typer.Option("--max-connections", min=1, help="Of a model, at once.")] = 10,
 ) -> None:
     """Write what a predictor, a Python function or a language model foresees, for `forecast score --forecasts`."""
-    from kernelgauge.forecast import dataset
+    from kernelgauge.forecast import file
 
     if (predictor is None) == (model is None):
         raise UsageError("name one of --predictor and --model")
     chosen = _splits(split)
     if len(chosen) > 1:
         raise UsageError("forecasts are written for one split at a time: name one with --split")
-    parts = _folds(_read(data), chosen[0])
+    rows = _read(data)
+    parts = _folds(rows, chosen[0])
+    header = file.header_of(rows, chosen[0], predictor=predictor, model=model, examples=examples if model else 0)
     if model is not None:
         try:
             from kernelgauge.models.forecasting import ask_model
         except ImportError:
             raise UsageError("asking a model needs Inspect: pip install 'kernelgauge[inspect]'") from None
-        said = ask_model(model, parts, out, examples=examples, limit=limit, connections=connections)
+        said = ask_model(header, parts, out, limit=limit, connections=connections)
         typer.echo(f"{out}: {said.answered} forecasts, {said.abstained} abstentions, {said.asked} asked now")
         return
     found = _foreseen(str(predictor), parts)
-    dataset.write(out, found)
+    file.write(out, header, found)
     typer.echo(f"{out}: {len(found)} forecasts")
 
 
@@ -191,10 +194,21 @@ def _read(data: Path) -> list[Comparison]:
     return dataset.read(data, Comparison)
 
 
-def _forecasts(path: Path, kind: type[Forecast]) -> dict[str, Forecast]:
-    from kernelgauge.forecast import dataset
+def _answers(
+    paths: Iterable[Path], rows: Sequence[Comparison], splits: Sequence[SplitBy]
+) -> dict[Path, dict[str, Forecast]]:
+    """The forecasts of files, each of which must be of these rows and of each of these splits."""
+    from kernelgauge.errors import StoreError
+    from kernelgauge.forecast import file
 
-    return {each.id: each for each in dataset.read(path, kind)}
+    data, found = file.digest_of(rows), {}
+    for path in paths:
+        header, found[path] = file.read(path)
+        if header is None:
+            raise StoreError(f"{path} is missing or holds no forecasts")
+        for by in splits:
+            file.require_same(path, header, by, data)
+    return found
 
 
 def _names(given: str | None) -> list[str]:

@@ -83,7 +83,8 @@ def make(
     from kernelgauge.errors import MachineError
     from kernelgauge.execution.machines import machines_named
     from kernelgauge.pairs.columns import pyarrow_and_parquet
-    from kernelgauge.pairs.make import Maker, Tidy
+    from kernelgauge.pairs.make import Maker
+    from kernelgauge.pairs.tidy import Tidy
     from kernelgauge.pairs.workshop import Workshop, asked_for
     from kernelgauge.session.run import usual_jobs
     from kernelgauge.session.session import Session
@@ -156,7 +157,7 @@ def check(
     from kernelgauge.execution.machines import machines_named
     from kernelgauge.pairs.check import check as checked
     from kernelgauge.pairs.columns import read
-    from kernelgauge.pairs.make import Tidy
+    from kernelgauge.pairs.tidy import Tidy
     from kernelgauge.session.run import usual_jobs
     from kernelgauge.session.session import Session
 
@@ -177,10 +178,15 @@ def check(
         typer.echo(
             f"{file}: {found.same} of {found.rows} rows have the same verdict; intervals of the speedup: {speeds}"
         )
-        if found.not_judged:
-            typer.echo(f"kernelgauge: the machine failed {found.not_judged} of them", err=True)
+        for reason, count in found.unjudged.items():
+            typer.echo(f"kernelgauge: {count} rows cannot be judged here: {reason}", err=True)
+        if failed := found.not_judged - sum(found.unjudged.values()):
+            typer.echo(f"kernelgauge: the machine failed {failed} of them", err=True)
         if found.other_hardware:
             typer.echo(f"kernelgauge: {found.other_hardware} rows are from other hardware than this", err=True)
+    if found.partial:
+        typer.echo(f"kernelgauge: stopped after {found.rows} of {len(rows)} rows", err=True)
+        raise typer.Exit(130)
     if found.differs:
         raise typer.Exit(1)
     if found.not_judged:

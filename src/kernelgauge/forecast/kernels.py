@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
+from typing import TypeVar
 
 from kernelgauge.checks.bound import least_time
 from kernelgauge.config import MathMode
@@ -18,6 +19,8 @@ from kernelgauge.report.table import Records
 from kernelgauge.schema import Evaluation, Outcome, Sizes, Work, digest, tells
 from kernelgauge.schema.forecast import Side
 from kernelgauge.syntax import parse
+
+F = TypeVar("F")
 
 COPIES = "copies of their reference"
 
@@ -160,13 +163,18 @@ class Surroundings:
     """What is known of a kernel's problem without it: from records of other kernels alone.
 
     A record says how long its reference took and what the problem has to do only if its candidate was timed. Taken
-    from the record itself, the lack of a figure would give away that the candidate is not right.
+    from the record itself, the lack of a figure would give away that the candidate is not right. Nor is there one
+    where a single kernel was timed: the others would have it, and the one without would be the right one. A copy of
+    the reference asks nothing, so that its figures are for all.
     """
 
     def __init__(self, kernels: Iterable[Kernel]):
         self._times: dict[tuple[str | None, ...], dict[str, float]] = defaultdict(dict)
         self._works: dict[tuple[str, Sizes], dict[str, Work]] = defaultdict(dict)
+        self._copies: set[str] = set()
         for kernel in kernels:
+            if kernel.copy:
+                self._copies.add(kernel.side.digest)
             if kernel.reference_ms is not None:
                 self._times[_device(kernel)][kernel.side.digest] = kernel.reference_ms
             if kernel.work is not None:
@@ -174,13 +182,18 @@ class Surroundings:
 
     def reference_ms(self, kernel: Kernel) -> float | None:
         """Time of a call of the reference on this device, the median of other kernels' records."""
-        found = [ms for other, ms in self._times[_device(kernel)].items() if other != kernel.side.digest]
+        found = self._others(kernel, self._times[_device(kernel)])
         return median(found) if found else None
 
     def work(self, kernel: Kernel) -> Work | None:
         """What a call of its problem has to do."""
-        known = self._works[kernel.problem_digest, kernel.sizes]
-        return next((work for other, work in known.items() if other != kernel.side.digest), None)
+        return next(iter(self._others(kernel, self._works[kernel.problem_digest, kernel.sizes])), None)
+
+    def _others(self, kernel: Kernel, known: Mapping[str, F]) -> list[F]:
+        """What the records of other kernels say; nothing where that would not be said to each kernel alike."""
+        if len(known) < 2 and not self._copies & known.keys():
+            return []
+        return [fact for other, fact in known.items() if other != kernel.side.digest]
 
 
 def _device(kernel: Kernel) -> tuple[str | None, ...]:

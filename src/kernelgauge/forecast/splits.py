@@ -40,7 +40,7 @@ def folds(rows: Sequence[Comparison], by: SplitBy) -> list[Fold]:
 
     - `problem`: five folds. All sizes and GPUs of a problem are in one, by its name alone, so that a data set that
       grows keeps its folds.
-    - `contestant`: one for each. Rows to learn from have it on neither side.
+    - `contestant`: one for each. Rows to learn from have it on neither side, nor a text that is tested.
     - `gpu`: one for each. The rows to learn from may hold the same kernels, measured on another GPU.
     - `same-kernels`: the same, tested on those rows alone whose two programs were measured on several GPUs.
 
@@ -51,14 +51,7 @@ def folds(rows: Sequence[Comparison], by: SplitBy) -> list[Fold]:
     if by == "problem":
         made = [_fold(rows, f"problems {number + 1} of {FOLDS}", number) for number in range(FOLDS)]
     elif by == "contestant":
-        made = [
-            Fold(
-                name,
-                [row for row in rows if name not in row.contestants],
-                [row for row in rows if row.candidate.contestant == name],
-            )
-            for name in sorted({row.candidate.contestant for row in rows})
-        ]
+        made = [_unseen(rows, name) for name in sorted({row.candidate.contestant for row in rows})]
     else:
         tested = rows if by == "gpu" else on_both(rows)
         made = [
@@ -96,3 +89,15 @@ def _fold(rows: Sequence[Comparison], name: str, number: int) -> Fold:
         [row for row in rows if fold_of(row.problem) != number],
         [row for row in rows if fold_of(row.problem) == number],
     )
+
+
+def _unseen(rows: Sequence[Comparison], contestant: str) -> Fold:
+    """Two contestants may have handed in one text, whose speed would be known."""
+    test = [row for row in rows if row.candidate.contestant == contestant]
+    texts = {row.candidate.digest for row in test}
+    train = [
+        row
+        for row in rows
+        if contestant not in row.contestants and not texts & {row.anchor.digest, row.candidate.digest}
+    ]
+    return Fold(contestant, train, test)

@@ -13,10 +13,10 @@ from inspect_ai.model import ChatMessage, ChatMessageSystem, ChatMessageUser, Ge
 from rich.text import Text
 
 from kernelgauge.errors import MachineError, StoreError, UsageError
+from kernelgauge.forecast import file
 from kernelgauge.forecast.predictors.predictor import labels, normalised, shares, timed
 from kernelgauge.forecast.splits import Fold
-from kernelgauge.schema.forecast import CLASSES, Comparison, Forecast, Question
-from kernelgauge.store.codec import decode
+from kernelgauge.schema.forecast import CLASSES, Comparison, Forecast, ForecastHeader, Question
 from kernelgauge.store.journal import Journal
 
 ABSTAINED = "foresees nothing"
@@ -46,25 +46,32 @@ class Said(NamedTuple):
 
 
 def ask_model(
-    name: str, parts: Sequence[Fold], out: Path, *, examples: int = 0, limit: int | None = None, connections: int = 10
+    header: ForecastHeader, parts: Sequence[Fold], out: Path, *, limit: int | None = None, connections: int = 10
 ) -> Said:
-    """Ask a model about every row to test of a split and append its forecasts to a file, one as it comes.
+    """Ask the header's model about every row to test of a split and append its forecasts to a file, one as it comes.
 
     Questions that the file answers are not asked again, so that what was interrupted goes on.
 
     Args:
-        examples: rows of the same kind that are not tested in the fold, shown before with what was measured.
+        header: of the data and the split that the folds are from; it has as many `examples` as rows of the same kind
+            that are not tested in the fold are shown before, with what was measured.
         limit: so many questions alone, spread evenly over all of them.
 
     Raises:
         UsageError: Inspect knows no such model, or a key is missing.
-        StoreError: the file is malformed or cannot be written.
+        StoreError: the file is malformed, holds forecasts of something or somebody else, or cannot be written.
         MachineError: some questions have no answer; the sentence says why.
     """
-    model = _model(name)
+    assert header.model is not None
+    model = _model(header.model)
     journal = Journal(out)
     journal.mend()
-    known = {each.id: each for number, line in journal.lines() for each in [_decoded(line, out, number)]}
+    before, known = file.read(out)
+    if before is None:
+        journal.append(header.model_dump_json())
+    else:
+        who = {"model": header.model, "predictor": header.predictor, "examples": header.examples}
+        file.require_same(out, before, header.split, header.data, **who)
     open_ = [
         (row.question, fold) for fold in parts for row in fold.test if row.id not in known
     ]  # all of them: which are asked must not depend on what was answered before
@@ -75,7 +82,7 @@ def ask_model(
         open_ = [(question, fold) for question, fold in open_ if question.id in meant]
     errors: list[str] = []
     try:
-        anyio.run(_ask_all, model, open_, examples, connections, journal, known, errors)
+        anyio.run(_ask_all, model, open_, header.examples, connections, journal, known, errors)
     except* StoreError as refused:  # all tasks append to one file: one sentence is enough
         raise _first(refused) from None
     finally:
@@ -192,10 +199,6 @@ def _cut(source: str) -> str:
     if len(source) <= _LONGEST:
         return source
     return f"{source[:_LONGEST]}\n# ... {len(source) - _LONGEST} more characters"
-
-
-def _decoded(line: str, out: Path, number: int) -> Forecast:
-    return decode(line, Forecast, f"{out}, line {number}")
 
 
 def _model(name: str) -> Model:

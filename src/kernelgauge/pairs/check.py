@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 
-from kernelgauge.errors import KernelgaugeError, UsageError, permanent
+from pydantic import Field
+
+from kernelgauge.errors import CandidateError, KernelgaugeError, MachineError, ProblemError, UsageError
 from kernelgauge.evaluation.job import Job
 from kernelgauge.execution.local import Task
 from kernelgauge.execution.order import Order
@@ -41,7 +44,11 @@ class Checked(Record):
     """Of these, wrong answers whose error was of the other size now."""
     differs: tuple[Differs, ...]
     not_judged: int
-    """The machine failed."""
+    """The machine failed, or the row cannot be judged here."""
+    unjudged: dict[str, int] = Field(default_factory=dict)
+    """Of these, by reason, rows that cannot be judged here, such as one that does not fit the device's memory."""
+    partial: bool = False
+    """Whether it was stopped before all rows were judged."""
     other_hardware: int
     """Rows that were made on other hardware than this: a kernel may be written for it."""
     speeds: dict[str, int]
@@ -61,48 +68,69 @@ def check(
     Args:
         timed: whether to time those that were; without, only slow ones are taken on trust for their speed.
 
+    Ctrl-C ends it with what is known by then.
+
     Raises:
-        UsageError: a row was judged on another kind of device.
+        UsageError: a row was judged on another kind of device, or what no row can be judged without is missing here.
     """
-    same, total, other, unjudged, otherwise = 0, 0, 0, 0, 0
-    differs: list[Differs] = []
-    speeds: Counter[str] = Counter()
+    found = _Count()
     waiting = iter(rows)
-    while batch := list(islice(waiting, _ROUND)):
-        for row in batch:
-            if row.device.partition(":")[0] != device.partition(":")[0]:
-                raise UsageError(f"row {row.id} was judged on {row.device}, and this machine would judge on {device}")
-        total += len(batch)
-        other += sum(row.hardware != _hardware(session, row.device) for row in batch)
-        for row, verdict in _verdicts(session, batch, device, jobs, timed):
-            tell(row.module)
-            if verdict is None:
-                unjudged += 1
-                continue
-            if (verdict.outcome, verdict.rule) == (row.outcome, row.rule):
-                same += 1
-            elif {verdict.outcome, row.outcome} == _WRONG:
-                same += 1
-                otherwise += 1
-            else:
-                now = f"{verdict.outcome}: {verdict.reason}" if verdict.reason else verdict.outcome.value
-                differs.append(Differs(id=row.id, module=row.module, then=row.outcome.value, now=now))
-            if (met := _overlap(row, verdict)) is not None:
-                speeds["overlap" if met else "apart"] += 1
-    return Checked(
-        rows=total,
-        same=same,
-        wrong_otherwise=otherwise,
-        differs=tuple(differs),
-        not_judged=unjudged,
-        other_hardware=other,
-        speeds=dict(speeds),
-    )
+    try:
+        while batch := list(islice(waiting, _ROUND)):
+            for row in batch:
+                if row.device.partition(":")[0] != device.partition(":")[0]:
+                    raise UsageError(
+                        f"row {row.id} was judged on {row.device}, and this machine would judge on {device}"
+                    )
+            with closing(_verdicts(session, batch, device, jobs, timed)) as verdicts:
+                for row, verdict in verdicts:
+                    tell(row.module)
+                    found.rows += 1
+                    found.other_hardware += row.hardware != _hardware(session, row.device)
+                    found.add(row, verdict)
+    except KeyboardInterrupt:
+        return found.checked(partial=True)
+    return found.checked(partial=False)
+
+
+@dataclass
+class _Count:
+    """What has come of the rows so far."""
+
+    rows: int = 0
+    same: int = 0
+    wrong_otherwise: int = 0
+    not_judged: int = 0
+    other_hardware: int = 0
+    differs: list[Differs] = field(default_factory=list)
+    speeds: Counter[str] = field(default_factory=Counter)
+    unjudged: Counter[str] = field(default_factory=Counter)
+
+    def add(self, row: Row, verdict: Evaluation | KernelgaugeError | None) -> None:
+        """`verdict` is None, or an error, for a row that has none; an error is of the row, not of the machine."""
+        if not isinstance(verdict, Evaluation):
+            self.not_judged += 1
+            if verdict is not None and not isinstance(verdict, MachineError):
+                self.unjudged[str(verdict).splitlines()[0]] += 1
+            return
+        if (verdict.outcome, verdict.rule) == (row.outcome, row.rule):
+            self.same += 1
+        elif {verdict.outcome, row.outcome} == _WRONG:
+            self.same += 1
+            self.wrong_otherwise += 1
+        else:
+            now = f"{verdict.outcome}: {verdict.reason}" if verdict.reason else verdict.outcome.value
+            self.differs.append(Differs(id=row.id, module=row.module, then=row.outcome.value, now=now))
+        if (met := _overlap(row, verdict)) is not None:
+            self.speeds["overlap" if met else "apart"] += 1
+
+    def checked(self, partial: bool) -> Checked:
+        return Checked(**vars(self), partial=partial)
 
 
 def _verdicts(
     session: Session, rows: Sequence[Row], device: str, jobs: int, timed: bool
-) -> Iterable[tuple[Row, Evaluation | None]]:
+) -> Generator[tuple[Row, Evaluation | KernelgaugeError | None]]:
     with_time = [row for row in rows if timed and row.speedup is not None]
     without = [row for row in rows if row not in with_time]
     for group in (without, with_time):
@@ -117,10 +145,8 @@ def _verdicts(
                 row = group[done.task.sample]
                 try:
                     verdict = session.verdict(done)
-                except KernelgaugeError as error:
-                    if permanent(error):
-                        raise
-                    yield row, None
+                except (ProblemError, CandidateError, MachineError) as error:  # of this row alone
+                    yield row, error
                 else:
                     yield row, verdict if not isinstance(verdict, NoCandidate) else None
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Container
 
 from kernelgauge.errors import ProblemError
 from kernelgauge.pairs.module import Module
 from kernelgauge.problems.distance import nearest, nearest_forward, structure
 from kernelgauge.problems.recipes.drawn import Drawn
-from kernelgauge.schema import FORMAT, Record
+from kernelgauge.schema import FORMAT, Nearest, Record
 from kernelgauge.session.session import Session
 from kernelgauge.syntax import parse
 from kernelgauge.verification.fresh import unsound
 
 SAME = "another module has the same normalised syntax tree"
 """Why a module is refused that would be a duplicate."""
+
+
+_CONTAINERS = ("Sequential", "ModuleList", "ModuleDict")
 
 
 class Examined(Record):
@@ -41,8 +45,7 @@ def examined(session: Session, module: Module, distance: float, taken: Container
     """
     try:
         form = structure(module.source)
-        near = min(nearest(module.source), nearest_forward(module.source), key=lambda found: found.distance)
-        module = module.model_copy(update={"nearest": near})
+        module = module.model_copy(update={"nearest": nearest_of(module.source)})
     except (SyntaxError, ValueError, RecursionError) as error:
         return Examined(name=module.name, refused=f"it does not parse: {error}")
     return Examined(
@@ -59,6 +62,58 @@ def _refused(session: Session, module: Module, form: str, distance: float, taken
     if names := unused(module.source):
         return f"{', '.join(names)}: computed and never used"
     return _unsound(session, module) or ""
+
+
+def nearest_of(source: str) -> Nearest:
+    """The nearest problem of the suite, by the whole text, and by its forward where that says what is computed.
+
+    Raises:
+        SyntaxError: the text is no Python.
+    """
+    found = nearest(source)
+    if not _forward_tells(source):
+        return found
+    return min(found, nearest_forward(source), key=lambda each: each.distance)
+
+
+def _forward_tells(source: str) -> bool:
+    """Whether each attribute that the methods read is a single layer of the library, or no module.
+
+    A forward that calls one `nn.Sequential` is that of 3/1, whatever is in it.
+    """
+    for owner in (node for node in parse(source).body if isinstance(node, ast.ClassDef)):
+        methods = {each.name: each for each in owner.body if isinstance(each, ast.FunctionDef)}
+        made = _made(owner)
+        for name, method in methods.items():
+            called = {id(node.func) for node in ast.walk(method) if isinstance(node, ast.Call)}
+            for node in ast.walk(method) if name != "__init__" else ():
+                match node:
+                    case ast.Attribute(value=ast.Name(id="self"), attr=attribute) if attribute not in methods:
+                        value = made.get(attribute)
+                        if (value is None and id(node) in called) or (value is not None and not _is_layer(value)):
+                            return False
+    return True
+
+
+def _made(owner: ast.ClassDef) -> dict[str, ast.expr]:
+    """By attribute of `self`: what it is made by; of several the last."""
+    found = {}
+    for node in ast.walk(owner):
+        match node:
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=value):
+                found[name] = value
+    return found
+
+
+def _is_layer(value: ast.expr) -> bool:
+    """Whether this makes no module, or one layer: a class that is neither a container nor the text's own."""
+    if not isinstance(value, ast.Call):
+        return isinstance(value, ast.Name | ast.Constant | ast.Attribute | ast.BinOp | ast.UnaryOp | ast.Tuple)
+    root: ast.expr = value.func
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    known = isinstance(root, ast.Name) and (root.id in ("torch", "nn", "F") or hasattr(builtins, root.id))
+    return known and not ast.unparse(value.func).endswith(_CONTAINERS)
 
 
 def unused(source: str) -> list[str]:

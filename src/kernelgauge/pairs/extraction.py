@@ -11,6 +11,7 @@ import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from kernelgauge.errors import UsageError
 from kernelgauge.problems.own_file import MAX_BYTES
@@ -41,6 +42,14 @@ class Found:
     name: str
 
 
+class Alone(NamedTuple):
+    """A class taken out of its folder."""
+
+    text: str
+    files: tuple[Path, ...]
+    """From which something of the text is, the class's own first."""
+
+
 @dataclass
 class _File:
     """The top level of one file: what its names are bound to."""
@@ -60,7 +69,7 @@ class Folder:
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
             raise UsageError(f"there is no folder {root} to take modules from")
-        self.root = root
+        self.root = root.resolve()  # `.` has no parents
         self._files: dict[Path, _File | None] = {}
 
     def modules(self) -> Iterator[Found]:
@@ -76,17 +85,19 @@ class Folder:
                 if isinstance(node, ast.ClassDef) and _is_module(node, file) and _forward(node):
                     yield Found("/".join(parts), node.lineno, name)
 
-    def alone(self, found: Found) -> str:
+    def alone(self, found: Found) -> Alone:
         """A text with that class as `Model`, and all that it needs.
 
         Raises:
             NotAlone: it needs what is neither in the folder nor in `ALLOWED`, or a name means two things.
         """
         taken = _Taken(self)
-        taken.name(self.root / found.path, found.name)
+        own = self.root / found.path
+        taken.name(own, found.name)
         if "Model" in taken.definitions and found.name != "Model":
             raise NotAlone("another class is called Model")
-        return taken.text(found.name)
+        files = dict.fromkeys((own, *(path for path, _ in taken.definitions.values())))
+        return Alone(taken.text(found.name), tuple(files))
 
     def _file(self, path: Path) -> _File | None:
         if path not in self._files:
@@ -103,6 +114,8 @@ class Folder:
     def imported(self, where: Path, module: str, level: int) -> Path | None:
         """The file of this folder that an import means; None for one from elsewhere."""
         parts = module.split(".") if module else []
+        if level > len(where.parents):
+            return None
         bases = [where.parents[level - 1]] if level else [where.parent, self.root, self.root.parent]
         for base in bases:
             if not base.is_relative_to(self.root.parent):

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from kernelgauge.errors import MachineError
-from kernelgauge.pairs.module import Module, NoModule, Provenance
+from kernelgauge.pairs.module import Module, NoModule, NotInTime, Provenance
 
 _SECONDS = 120.0
 
@@ -21,7 +21,8 @@ def inferred(name: str, text: str, provenance: Provenance, tags: tuple[str, ...]
     """A module whose arguments, inputs and sizes were found by trying; parameters that say nothing are drawn.
 
     Raises:
-        NoModule: nothing was found that it runs on, or its code fails, hangs or ends its process.
+        NoModule: nothing was found that it runs on, or its code fails, takes too much memory or ends its process.
+        NotInTime: the search took too long.
         MachineError: the process was killed from outside.
     """
     found = _asked(text)
@@ -54,7 +55,7 @@ def _asked(text: str) -> dict[str, Any]:
         try:
             out, _ = child.communicate(json.dumps({"text": text}), timeout=_SECONDS)
         except subprocess.TimeoutExpired:
-            raise NoModule(f"no inputs were found that it runs on within {_SECONDS:g} s") from None
+            raise NotInTime(f"no inputs were found that it runs on within {_SECONDS:g} s") from None
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)

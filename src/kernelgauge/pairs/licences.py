@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from kernelgauge.errors import UsageError
@@ -26,21 +28,66 @@ _TEXTS = (
 
 
 def licence_of(folder: Path) -> str:
-    """SPDX name of the licence that lies in a folder, or in one above it up to its repository; empty without one."""
-    for place in (folder, *folder.parents):
+    """SPDX name of the licence that lies in a folder, or in one above it up to its repository; empty without one.
+
+    Outside a repository only what lies in the folder itself counts: what is above it is about other files.
+    """
+    places = (folder, *folder.parents)
+    top = next((place for place in places if _is_repository(place)), folder)
+    for place in places[: places.index(top) + 1]:
+        if (found := _lying_in(place)) is not None:
+            return found
+    return ""
+
+
+def licence_of_file(file: Path, root: Path, whole: str) -> str:
+    """What a file below a folder is under: its own line, or the nearest licence below the folder, or the folder's.
+
+    Empty where that nearest licence is none that is known.
+
+    Args:
+        whole: the folder's licence.
+    """
+    if said := said_in(file):
+        return said
+    for place in file.parents:
+        if place == root:
+            break
+        if (found := _lying_in(place)) is not None:
+            return found
+    return whole
+
+
+def joined(expressions: Iterable[str]) -> str:
+    """The SPDX expression of a text that was made of parts under these: all of them hold."""
+    distinct = tuple(dict.fromkeys(expressions))
+    if len(distinct) == 1:
+        return distinct[0]
+    return " AND ".join(f"({each})" if " OR " in each else each for each in distinct)
+
+
+def _lying_in(place: Path) -> str | None:
+    """The licence in a folder; empty if it is none that is known, None without one or where nobody may look."""
+    with suppress(OSError):
         for path in sorted(place.iterdir()):
             if path.is_file() and path.name.upper().startswith(_NAMES):
                 text = path.read_text(errors="replace")
                 return next((name for name, pattern in _TEXTS if re.search(pattern, text)), "")
-        if (place / ".git").exists():
-            break
-    return ""
+    return None
+
+
+def _is_repository(place: Path) -> bool:
+    with suppress(OSError):
+        return (place / ".git").exists()
+    return False
 
 
 def said_in(file: Path) -> str:
     """The SPDX expression at the head of a file; empty if it has none."""
-    found = _SPDX.search(file.read_text(errors="replace")[:_HEAD])
-    return found[1] if found else ""
+    with suppress(OSError):
+        if found := _SPDX.search(file.read_text(errors="replace")[:_HEAD]):
+            return found[1]
+    return ""
 
 
 def checked(folder: Path, named: str) -> str:

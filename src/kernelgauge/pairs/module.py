@@ -14,6 +14,10 @@ class NoModule(Exception):
     """Nothing can be made of a lead; the text says why."""
 
 
+class NotInTime(NoModule):
+    """Nothing was made of a lead so soon; a machine with less to do may make something of it."""
+
+
 SourceKind = Literal["recipe", "folder", "layers"]
 
 

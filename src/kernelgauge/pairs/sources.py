@@ -15,7 +15,7 @@ from kernelgauge.errors import UsageError
 from kernelgauge.pairs.extraction import Folder, Found, NotAlone
 from kernelgauge.pairs.inference import inferred
 from kernelgauge.pairs.layers import torch_layers
-from kernelgauge.pairs.licences import checked, repository, said_in
+from kernelgauge.pairs.licences import checked, joined, licence_of_file, repository
 from kernelgauge.pairs.module import Module, NoModule, Provenance, SourceKind
 from kernelgauge.problems.recipes import fusion, variants
 from kernelgauge.problems.recipes.drawn import Drawn
@@ -30,6 +30,8 @@ class Lead:
     name: str
     make: Callable[[], Module]
     """Raises NoModule."""
+    endless: bool = False
+    """Whether its source has no end."""
 
 
 def leads(sources: Sequence[str], seed: int, licence: str = "") -> Iterator[Lead]:
@@ -51,6 +53,11 @@ def leads(sources: Sequence[str], seed: int, licence: str = "") -> Iterator[Lead
                 yield lead
 
 
+def finite(sources: Sequence[str]) -> list[str]:
+    """Those of the sources that have an end."""
+    return [source for source in sources if not source.startswith("recipe:")]
+
+
 def check_sources(sources: Sequence[str], licence: str = "") -> None:
     """Raises UsageError where `leads` would."""
     for source in sources:
@@ -63,7 +70,7 @@ def _leads(source: str, seed: int, licence: str) -> Iterator[Lead]:
         return _drawn(rest, seed)
     if kind == "folder" and rest:
         root = Path(rest).expanduser()
-        return _extracted(Folder(root), "folder", "", checked(root, licence) if root.is_dir() else "")
+        return _extracted(Folder(root), "folder", rest, "", checked(root, licence) if root.is_dir() else "")
     if source == "layers:torch":
         return _layers()
     if source == "layers:torchvision":
@@ -88,37 +95,45 @@ def _torchvision() -> Iterator[Lead]:
     if found is None or found.origin is None:
         raise UsageError("torchvision is not installed here: leave layers:torchvision out, or install it")
     version = metadata.version("torchvision")
-    return _extracted(Folder(Path(found.origin).parent), "layers", f"torchvision {version}: ", "BSD-3-Clause")
+    return _extracted(
+        Folder(Path(found.origin).parent), "layers", "torchvision", f"torchvision {version}: ", "BSD-3-Clause"
+    )
 
 
-def _extracted(folder: Folder, kind: SourceKind, before: str, licence: str) -> Iterator[Lead]:
+def _extracted(folder: Folder, kind: SourceKind, said: str, before: str, licence: str) -> Iterator[Lead]:
+    """`said` is the folder as it was typed: the last names of two folders may be one."""
     address, commit = repository(folder.root) if kind == "folder" else ("", "")
     for found in folder.modules():
-        said = said_in(folder.root / found.path)
         made = Provenance(
             kind=kind,
             origin=f"{before}{found.path}:{found.line} {found.name}",
             repository=address,
             commit=commit,
-            licence=said or licence,
+            licence=licence,
         )
-        lead = f"{folder.root.name}/{found.path}:{found.name}"
+        lead = f"{said.rstrip('/')}/{found.path}:{found.name}"
         yield Lead(lead, partial(_alone, folder, found, lead, made))
 
 
 def _alone(folder: Folder, found: Found, lead: str, made: Provenance) -> Module:
+    """`made` names the folder's licence; the module is under those of all files that its text is from."""
     try:
-        text = folder.alone(found)
+        text, files = folder.alone(found)
     except NotAlone as error:
         raise NoModule(str(error)) from error
-    return inferred(lead, text, made, ("extracted",))
+    licences = {path: licence_of_file(path, folder.root, made.licence) for path in files}
+    if unknown := [path for path, licence in licences.items() if not licence]:
+        where = unknown[0].relative_to(folder.root)
+        raise NoModule(f"the licence nearest to {where} is none that is known")
+    return inferred(lead, text, made.model_copy(update={"licence": joined(licences.values())}), ("extracted",))
 
 
 def _drawn(recipe: str, seed: int) -> Iterator[Lead]:
     for number in count():
         drawn = _RECIPES[recipe](seed, number)
         origin = f"recipe {recipe}, seed {seed}, number {number}, kernelgauge {__version__}"
-        yield Lead(f"{recipe}_{seed}_{number}_{drawn.name}", partial(_module, drawn, recipe, seed, number, origin))
+        name = f"{recipe}_{seed}_{number}_{drawn.name}"
+        yield Lead(name, partial(_module, drawn, recipe, seed, number, origin), endless=True)
 
 
 def _module(drawn: Drawn, recipe: str, seed: int, number: int, origin: str) -> Module:

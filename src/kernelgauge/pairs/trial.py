@@ -11,11 +11,13 @@ import inspect
 import json
 import os
 import re
+import resource
 import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -26,6 +28,8 @@ _OTHER_WIDTH = 48
 _COLOURS = 3
 _TOKENS = 64
 """Values of an input of indices lie below."""
+_MOST_MEMORY = 8 << 30
+"""Bytes that a module may take; on a small machine a quarter of what it has."""
 _LARGEST = 64_000_000
 """Elements of the inputs or the output at full sizes, for one input."""
 
@@ -89,6 +93,7 @@ def main() -> None:
     os.dup2(2, 1)
     request = json.loads(sys.stdin.read())
     warnings.simplefilter("ignore")
+    _limit_memory()
     with answer:
         try:
             found = _found(request["text"])
@@ -96,6 +101,17 @@ def main() -> None:
             found = {"reason": f"its file does not run: {type(error).__name__}: {str(error).strip()[:200]}"}
         json.dump(found, answer)
     os._exit(0)
+
+
+def _limit_memory() -> None:
+    """More than that is an error of the module; without a limit the machine would run out, and end whom it likes."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * page  # PyTorch maps far more than it uses
+    most = taken + min(_MOST_MEMORY, page * os.sysconf("SC_PHYS_PAGES") // 4)
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if hard != resource.RLIM_INFINITY:
+        most = min(most, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def _found(text: str) -> dict[str, Any]:

@@ -133,6 +133,21 @@ class Comparison(Question):
         return 0.0 if self.label == TIE else math.log2(self.speedup)
 
 
+class ForecastHeader(Record):
+    """The first line of a file of forecasts: what they are forecasts of, and whose."""
+
+    format: int = FORMAT
+    split: str
+    """What was unseen."""
+    predictor: str | None = None
+    """Who foresaw; null if it was a model."""
+    model: str | None = None
+    examples: int = Field(default=0, ge=0)
+    """Rows with answers that a model was shown."""
+    data: str
+    """Digest of the data set's rows."""
+
+
 class Forecast(Record):
     """What somebody foresees of one question."""
 

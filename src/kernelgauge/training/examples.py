@@ -11,8 +11,8 @@ from kernelgauge.schema import Evaluation, Outcome, Record, Spent, Standing
 from kernelgauge.training.dataset import Message
 
 ExampleFormat = Literal["sft", "dpo", "trajectories"]
-"""`sft`: right answers after what was asked; `dpo`: a better and a worse answer to the same; `trajectories`: all that
-a contestant said of a problem, in order."""
+"""`sft`: right answers after what was asked; `dpo`: a better and a worse answer to the same, judged alike;
+`trajectories`: all that a contestant said of a problem, in order."""
 
 FORMATS: tuple[str, ...] = get_args(ExampleFormat)
 
@@ -39,6 +39,11 @@ class Verdict(Record):
     @property
     def passed(self) -> bool:
         return self.outcome is Outcome.PASSED and self.counts
+
+    @property
+    def conditions(self) -> tuple[str | None, ...]:
+        """What two verdicts have in common whose speedups may be compared."""
+        return self.hardware, self.device.partition(":")[0], self.protocol, self.math, self.sizes
 
     def better_than(self, other: Verdict) -> bool:
         """Right against wrong, or surely faster: by the whole intervals."""
@@ -174,15 +179,18 @@ def _supervised(turns: Iterable[Turn]) -> Iterator[Supervised]:
 
 
 def _preferences(turns: Iterable[Turn]) -> Iterator[Preference]:
-    """Of all answers to the same messages the best one, beside each that is surely worse."""
-    asked: dict[tuple[Message, ...], list[Turn]] = {}
+    """Of all answers to the same messages that were judged alike the best one, beside each that is surely worse.
+
+    Speedups of two machines, protocols, arithmetics or sizes are not compared.
+    """
+    asked: dict[tuple[tuple[Message, ...], tuple[str | None, ...]], list[Turn]] = {}
     for turn in turns:
         if turn.verdict is not None and not turn.given:
-            asked.setdefault(turn.prompt, []).append(turn)
-    for prompt, answers in asked.items():
+            asked.setdefault((turn.prompt, turn.verdict.conditions), []).append(turn)
+    for (prompt, _), answers in asked.items():
         best = max(answers, key=_rank)
         for other in answers:
-            if not best.good or not best.verdict.better_than(other.verdict):  # type: ignore[union-attr, arg-type]
+            if _same(best, other) or not best.good or not best.verdict.better_than(other.verdict):  # type: ignore[union-attr, arg-type]
                 continue
             assert best.verdict is not None and other.verdict is not None
             yield Preference(
@@ -208,6 +216,11 @@ def _trajectories(turns: Iterable[Turn]) -> Iterator[Trajectory]:
             verdict=max(standing, key=_rank).verdict if standing else None,
             spent=sum((turn.spent for turn in each), Spent()),
         )
+
+
+def _same(one: Turn, other: Turn) -> bool:
+    """Whether both say the same: what became of it twice is no preference."""
+    return one.answer == other.answer or (one.source is not None and one.source == other.source)
 
 
 def _rank(turn: Turn) -> tuple[bool, float]:

@@ -8,6 +8,7 @@ from kernelgauge.errors import ProblemError, UsageError
 from kernelgauge.problems.catalogue import known, suite_named
 from kernelgauge.report.figures.answers import Answers, counting, gather
 from kernelgauge.report.figures.compare import CONDITIONS, Shares, shares_of
+from kernelgauge.report.figures.hardware import machine, where
 from kernelgauge.report.table import Records
 from kernelgauge.schema import Record
 
@@ -105,6 +106,15 @@ def _warnings(run: Records, twins: Records) -> list[str]:
     found = []
     if run.header.contestant != twins.header.contestant:
         found.append(f"another contestant answered the twins: {twins.header.contestant}")
+    here, there = run.evaluations(), twins.evaluations()
+    if here and there:
+        if {where(e) for e in here} != {where(e) for e in there}:
+            what = f"{machine(there)}, not {machine(here)}"
+            found.append(f"the twins were judged elsewhere, where a speedup may be another one: {what}")
+        if {e.environment.torch for e in here} != {e.environment.torch for e in there}:
+            found.append(
+                "the twins were judged by another version of PyTorch, whose references may be faster or slower"
+            )
     asked = [header.generation for header in (run.header, twins.header)]
     if asked[0] and asked[1]:
         differing = [
