@@ -98,17 +98,14 @@ def test_a_measurement_out_of_time_goes_on(answers: Path, quick: Path, tmp_path:
     assert len(content["commands"]) == 2
 
 
-def test_cuda_candidates_answer_forty_problems_of_which_one_does_not_count() -> None:
+def test_cuda_candidates_answer_forty_problems_that_all_count() -> None:
     folder = Folder(BENCHMARKS / "cuda_candidates")
     assert len(folder.problems()) == 40 and not folder.ignored
-    weak = []
     for key in folder.problems():
         answer = folder.complete(load_problem(key), 0, "cuda")
         assert isinstance(answer, Candidate) and answer.backend == "cuda"
         recorded = verified(key)
-        assert recorded is not None
-        weak += [key] if recorded.accepted()["strict"] else []
-    assert weak == ["1/99"]
+        assert recorded is not None and not recorded.accepted()["strict"], key
 
 
 def test_a_training_step_is_mostly_broken_and_every_text_its_own(tmp_path: Path) -> None:

@@ -147,8 +147,8 @@ def test_what_does_not_count_under_strict_is_in_the_docs_with_its_reason() -> No
 
 
 def test_a_problem_known_to_accept_a_cut_corner_does_not_count(session: Session) -> None:
-    problem = load_problem("2/80", sizes="small")
-    assert problem.shortcuts["strict"]
+    accepted = {"strict": ("without bias",)}
+    problem = load_problem("1/100", sizes="small").model_copy(update={"shortcuts": accepted})
     source = problem.source.replace("class Model(", "class ModelNew(")
     for protocol in ("strict", "quick"):  # of which nothing is on record
         record = session.evaluate(problem, source, timed=False, protocol=protocol)

@@ -213,7 +213,9 @@ def _public(protocol: str) -> Protocol:
 
 def _at(drawn: Drawn, size: Sizes) -> Problem:
     source = with_constants(drawn.source, drawn.sizes.get(size, {}))
-    found = Problem(key=drawn.name, name=drawn.name, sizes=size, source=source, domains=drawn.domains, tags=drawn.tags)
+    found = Problem(
+        key=drawn.name, name=drawn.name, sizes=size, source=source, domains=drawn.domains, tags=drawn.tags
+    )
     return found.model_copy(update={"parameters": drawn.parameters})
 
 
