@@ -384,6 +384,7 @@ def test_a_judge_that_cannot_be_begun_is_begun_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """For want of memory or processes, here of the program."""
+    caplog.set_level("WARNING", "kernelgauge")  # Inspect asks for errors alone, of all that its process logs
     monkeypatch.setattr("kernelgauge.execution.kept_alive._PAUSE_SECONDS", 0.05)
     program, begun = tmp_path / "judge", tmp_path / "begun"
     pool = JudgePool([str(program)], {}, 1)
