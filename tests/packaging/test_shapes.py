@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.processes, pytest.mark.proof("packaging", unit="packag
 GATE = str(PROBLEMS / "gated.py")
 
 
+@pytest.mark.nightly  # needs an interval that tells at the first try
 def test_a_dispatch_table_holds_what_was_judged(
     session: Session, winners_run: FolderRun, patient: str, tmp_path: Path
 ) -> None:
@@ -46,6 +47,7 @@ def test_a_dispatch_table_holds_what_was_judged(
     assert not [each for each in said if "another shape" in each], "what was judged is not judged again"
 
 
+@pytest.mark.nightly  # needs an interval that tells at the first try
 def test_weights_packed_in_the_constructor_are_no_operator(
     session: Session, patient: str, winners_run: FolderRun, tmp_path: Path
 ) -> None:
