@@ -60,7 +60,7 @@ def judged(session: Session, protocol: str, folder: Path, answers: Sequence[tupl
 def patient_protocol() -> str:
     """The text of `quick` that asks for little precision and has much patience: other tests are at work beside.
 
-    Of kernels three times as fast as their reference. How sure a claim is, tests of timing ask: six in ten is enough here.
+    How sure a claim is, tests of timing ask: of kernels three times as fast, six in ten is enough here.
     """
     text = resources.files("kernelgauge.protocols").joinpath("quick.toml").read_text()
     text = text.replace('name = "quick"', 'name = "patient"')
