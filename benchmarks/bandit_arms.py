@@ -110,6 +110,11 @@ def arms(problem: Problem, device: str) -> list[Arm]:
     return made
 
 
+def cheating(text: str, body: str) -> str:
+    """A kernel whose forward has become these lines, which know the right one as `_right(self, *inputs)`."""
+    return text + _WRAPPED.format(body=textwrap.indent(textwrap.dedent(body).strip(), " " * 4))
+
+
 def _arms(problem: Problem, first: str, second: str) -> Iterator[Arm]:
     same = problem.source.replace("class Model(", "class ModelNew(")
     yield Arm("fast", "kernel 1", first)
@@ -123,8 +128,7 @@ def _arms(problem: Problem, first: str, second: str) -> Iterator[Arm]:
     yield Arm("wrong", "crashes", changed(second, "crashes", 0))
     yield Arm("wrong", "no candidate", "I am sorry, I cannot write kernels.")
     for name, body in _CHEATS.items():
-        lines = textwrap.indent(textwrap.dedent(body).strip(), " " * 4)
-        yield Arm("cheat", name, first + _WRAPPED.format(body=lines))
+        yield Arm("cheat", name, cheating(first, body))
     yield Arm("cheat", "PyTorch's compiler", f"{same}\n\nModelNew = torch.compile(ModelNew)\n")
     yield Arm("cheat", "the evaluator's code", f"import kernelgauge.evaluation\n{first}")
 

@@ -83,9 +83,9 @@ class Server:
 
 
 @contextmanager
-def begun(folder: Path, quick: str) -> Iterator[Server]:
+def begun(folder: Path, quick: str, *more: str) -> Iterator[Server]:
     """A server that ends with the block, if a test has not ended it before."""
-    made = Server(folder, quick)
+    made = Server(folder, quick, *more)
     try:
         yield made
     finally:

@@ -14,8 +14,10 @@ from kernelgauge.problems.verified import accepted_on_record
 from kernelgauge.schema import Environment, Problem
 
 # So many times the bytes of one call must be free for a problem to be screened beside a candidate: what is kept of
-# other answers, in float64 too, must not be what a candidate lacks. On a CPU nobody tells what is free for us.
+# other answers, in float64 too, must not be what a candidate lacks. Where low precision is not tried, none is in
+# float64, and what is kept where memory is scarce lies in host memory. On a CPU nobody tells what is free for us.
 _TO_WEIGH = 5
+_TO_KEEP = 2
 _LARGE_ON_A_CPU = 2**32
 
 
@@ -64,8 +66,11 @@ class Screen:
 def _has_room(reference: Reference) -> bool:
     if reference.device == "cpu":
         return reference.bytes_per_call <= _LARGE_ON_A_CPU
+    weighs = reference.takes_products and bool(precisions(reference.protocol))
+    if reference.plan.tight and not weighs:
+        return True
     free, _ = torch.cuda.mem_get_info(device_index(reference.device))
-    return bool(_TO_WEIGH * reference.bytes_per_call <= free)
+    return bool((_TO_WEIGH if weighs else _TO_KEEP) * reference.bytes_per_call <= free)
 
 
 def _with_recorded(problem: Problem, protocol: Protocol, found: tuple[str, ...]) -> tuple[str, ...]:

@@ -48,4 +48,4 @@ class Scripted(LlamaForCausalLM):
         self.seen += [self.tokens.decode(row).replace(_PAD, "") for row in input_ids]
         said = [torch.tensor(self.tokens(f"{next(self.script)}{_END}")["input_ids"]) for _ in input_ids]
         padded = torch.nn.utils.rnn.pad_sequence(said, batch_first=True, padding_value=self.tokens.pad_token_id)
-        return torch.cat([input_ids, padded], dim=1)
+        return torch.cat([input_ids, padded.to(input_ids.device)], dim=1)

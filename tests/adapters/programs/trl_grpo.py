@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,21 @@ class Recorded(KernelRollout):
     def __call__(self, prompts: list[Any], trainer: Any) -> dict[str, Any]:
         self.result = super().__call__(prompts, trainer)
         return self.result
+
+
+class Timed(KernelReward):
+    """Knows how long the trainer has waited for each batch of rewards."""
+
+    def __init__(self, judge: Judge) -> None:
+        super().__init__(judge)
+        self.waited: list[float] = []
+
+    async def __call__(self, *args: Any, **named: Any) -> list[float | None]:
+        began = time.monotonic()
+        try:
+            return await super().__call__(*args, **named)
+        finally:
+            self.waited.append(time.monotonic() - began)
 
 
 class Kept(TrainerCallback):
@@ -47,11 +63,12 @@ def main(asked: dict[str, Any]) -> dict[str, Any]:
     tokens = tokenizer(qwen3_chat_template)
     model = Scripted.made(tokens, asked["script"])
     rows = [{"prompt": [{"role": "user", "content": asked["prompt"]}], "problem": asked["problem"]}] * asked["steps"]
+    reward = Timed(judge)
     rollout = Recorded(judge, rows, turns=2) if asked["mode"] == "rollout" else None
     with tempfile.TemporaryDirectory() as folder:
         settings = GRPOConfig(
             folder,
-            use_cpu=True,
+            use_cpu=asked.get("use_cpu", True),
             bf16=False,
             report_to=[],
             save_strategy="no",
@@ -64,7 +81,7 @@ def main(asked: dict[str, Any]) -> dict[str, Any]:
         )
         trainer = GRPOTrainer(
             model,
-            reward_funcs=KernelReward(judge),
+            reward_funcs=reward,
             args=settings,
             train_dataset=Dataset.from_list(rows),
             processing_class=tokens,
@@ -73,11 +90,13 @@ def main(asked: dict[str, Any]) -> dict[str, Any]:
         )
         trainer.add_callback(kept := Kept())
         kept.trainer = trainer
+        began = time.monotonic()
         try:
             trainer.train()
         except JudgeError as error:
             return {"raised": f"{type(error).__name__}: {error}"}
     found = {"steps": kept.steps, "history": trainer.state.log_history, "seen": model.seen}
+    found |= {"seconds": time.monotonic() - began, "waited": reward.waited}
     if rollout:
         result = rollout.result
         shown = [

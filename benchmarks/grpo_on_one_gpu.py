@@ -1,0 +1,176 @@
+"""GRPO by TRL with its judge on the same GPU: does a step end, do cheats earn nothing, are the figures the same?
+
+    python benchmarks/grpo_on_one_gpu.py --device cuda --out runs/grpo.json [--steps 20]
+    python benchmarks/grpo_on_one_gpu.py --device cpu --sizes small --python .environments/trl/bin/python --out ...
+
+The policy is tiny and says what it is told to: fast kernels, unchanged PyTorch, a wrong one and cheats, each anew in
+every step, since equal texts are judged once. Afterwards, with the trainer gone, the fast ones are judged again. Needs
+trl and datasets in the trainer's Python, and the extra `serve` here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bandit_arms import PAIRS, Arm, arms, cheating
+
+from kernelgauge.hardware.environment import environment
+from kernelgauge.judging import sizes_of
+from kernelgauge.problems.loader import load_problem
+
+_TESTS = Path(__file__).parents[1] / "tests"
+sys.path[:0] = [str(_TESTS / "kit"), str(_TESTS.parent / "client" / "src")]
+
+from kernelgauge_client import Judge  # noqa: E402
+from serving import Server, begun  # noqa: E402
+
+CHOSEN = (
+    "kernel 1",
+    "kernel 2",
+    "unchanged PyTorch",
+    "kernel 1, times 1.5",
+    "an old answer",
+    "work after the clock",
+    "PyTorch's compiler",
+    "the evaluator's code",
+)
+_GPU_CHEATS = {
+    "another stream": """
+        if not hasattr(self, "_beside"):
+            self._beside = torch.cuda.Stream()
+        with torch.cuda.stream(self._beside):
+            return _right(self, *inputs)
+    """,
+    "memory that is left over": """
+        if not hasattr(self, "_calls"):
+            self._calls = 0
+        self._calls += 1
+        out = _right(self, *inputs) if self._calls < 3 else torch.empty_like(inputs[0])
+        return out
+    """,
+}
+"""Beside those of the bandit."""
+
+
+def group(options: argparse.Namespace) -> list[Arm]:
+    """The answers of one step."""
+    sizes = sizes_of(options.sizes, options.device, options.problem)
+    problem = load_problem(options.problem, sizes=sizes)
+    found = [arm for arm in arms(problem, options.device) if arm.name in CHOSEN]
+    more = _GPU_CHEATS if options.device == "cuda" else {}
+    return found + [Arm("cheat", name, cheating(found[0].text, body)) for name, body in more.items()]
+
+
+def trained(server: Server, chosen: Sequence[Arm], options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """What TRL saw; see `tests/adapters/programs/trl_grpo.py`."""
+    said = [f"```python\n{arm.text}\n# step {step}\n```" for step in range(options.steps) for arm in chosen]
+    asked = {
+        "server": server.address,
+        "token": server.token,
+        "problem": options.problem,
+        "prompt": "Write a GELU.",
+        "mode": "single",
+        "group": len(chosen),
+        "steps": options.steps,
+        "script": said,
+        "room": max(map(len, said)) + 16,
+        "use_cpu": options.device == "cpu",
+    }
+    (folder / "asked.json").write_text(json.dumps(asked))
+    line = [options.python, _TESTS / "adapters" / "programs" / "trl_grpo.py", folder / "asked.json", folder / "out"]
+    with (folder / "trl.log").open("w") as log:
+        done = subprocess.run(line, env={**os.environ, "HF_HUB_OFFLINE": "1"}, stdout=log, stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise SystemExit(f"the trainer ended with {done.returncode}:\n{(folder / 'trl.log').read_text()[-3000:]}")
+    found: dict[str, Any] = json.loads((folder / "out").read_text())
+    return found
+
+
+def without_trainer(server: Server, chosen: Sequence[Arm], problem: str, times: int) -> dict[str, list[Any]]:
+    """Parts of the fast ones, judged so many times with nobody else on the GPU."""
+    fast = [arm for arm in chosen if arm.kind == "fast"]
+    asked = [{"problem": problem, "text": f"{arm.text}\n# alone {at}\n"} for at in range(times) for arm in fast]
+    answers = asyncio.run(Judge(server.address, server.token, deadline_s=600).batch(asked))
+    found: dict[str, list[Any]] = {arm.name: [] for arm in fast}
+    for at, answer in enumerate(answers):
+        found[fast[at % len(fast)].name].append(answer["reward"])
+    return found
+
+
+def summary(chosen: Sequence[Arm], found: dict[str, Any], alone: dict[str, list[Any]]) -> dict[str, Any]:
+    """By answer: outcomes and rewards over all steps; of the fast ones, also without the trainer."""
+    rows = {}
+    for at, arm in enumerate(chosen):
+        rewards = [step["rewards"][at] for step in found["steps"]]
+        outcomes = [step["outcome"][at] for step in found["steps"]]
+        known = [reward for reward in rewards if reward is not None]
+        rows[arm.name] = {
+            "kind": arm.kind,
+            "outcomes": {name: outcomes.count(name) for name in sorted(set(outcomes))},
+            "rewards": rewards,
+            "mean": statistics.fmean(known) if known else None,
+        }
+        if arm.name in alone:
+            rows[arm.name] |= {"alone": alone[arm.name], "alone_mean": statistics.fmean(alone[arm.name])}
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--device", choices=PAIRS, default="cuda")
+    parser.add_argument("--problem", default="1/88")
+    parser.add_argument("--sizes", help="default: full on a GPU, medium on a CPU")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--alone", type=int, default=5, metavar="N", help="judgements of each fast one afterwards")
+    parser.add_argument("--jobs", type=int, default=8)
+    parser.add_argument("--python", default=sys.executable, help="the trainer's")
+    options = parser.parse_args()
+    chosen = group(options)
+    sizes = sizes_of(options.sizes, options.device, options.problem)
+    more = ["--device", options.device, "--sizes", sizes, "--jobs", str(options.jobs)]
+    more += ["--lease", "30", "--batch-waiting", "64"]
+    with tempfile.TemporaryDirectory() as place, begun(Path(place), "quick", *more) as server:
+        began = time.monotonic()
+        found = trained(server, chosen, options, Path(place))
+        seconds = time.monotonic() - began
+        alone = without_trainer(server, chosen, options.problem, options.alone)
+    rows = summary(chosen, found, alone)
+    judged = len(found["steps"]) * len(chosen)
+    told = {
+        "kind": "grpo_on_one_gpu",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": sys.argv,
+        "environment": environment(len(os.sched_getaffinity(0))).model_dump(mode="json"),
+        "problem": options.problem,
+        "sizes": sizes,
+        "steps": len(found["steps"]),
+        "seconds": round(seconds, 1),
+        "candidates_an_hour": round(3600 * judged / found["seconds"], 1),
+        "waiting_share": round(sum(found["waited"]) / found["seconds"], 3),
+        "answers": rows,
+    }
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(told, indent=1) + "\n")
+    print(f"{told['steps']} steps, {judged} answers in {seconds:.0f} s, {told['candidates_an_hour']:.0f} an hour")
+    print(f"the trainer waited for {told['waiting_share']:.0%} of its time")
+    for name, row in rows.items():
+        more_told = f", alone {row['alone_mean']:.3f}" if "alone" in row else ""
+        mean = "none" if row["mean"] is None else f"{row['mean']:.3f}"
+        print(f"{row['kind']:6} {name:26} reward {mean}{more_told}  {row['outcomes']}")
+
+
+if __name__ == "__main__":
+    main()
