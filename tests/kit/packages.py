@@ -1,4 +1,4 @@
-"""Real winners for tests of packages: judged here, under a protocol with patience; and packages imported."""
+"""Winners for tests of packages: judged here, under a protocol with patience; and packages imported."""
 
 from __future__ import annotations
 
@@ -17,18 +17,25 @@ from jsonschema import Draft202012Validator
 
 from kernelgauge.config import load_protocol
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.schema import FORMAT, Candidate, Evaluation, RunHeader
+from kernelgauge.schema import FORMAT, Candidate, Evaluation, RunHeader, Timing
 from kernelgauge.store.run import Run
 
 if TYPE_CHECKING:
     from kernelgauge.session.session import Session
 
-_TRIES = 8
+# Of a measurement that something else on this machine has spoilt.
+_TRIES = 2
 PROBLEMS = Path(__file__).parents[1] / "packaging" / "problems"
 
 
-def judged(session: Session, protocol: str, folder: Path, answers: Sequence[tuple[str, str]]) -> list[Evaluation]:
-    """Evaluations of candidates' texts for problems, timed, stored in a run folder as a contestant's would be."""
+def judged(
+    session: Session, protocol: str, folder: Path, answers: Sequence[tuple[str, str]], timing: Timing | None = None
+) -> list[Evaluation]:
+    """Evaluations of candidates' texts for problems, stored in a run folder as a contestant's would be.
+
+    Args:
+        timing: stands in for a measurement of those that are right, where it is of no matter how fast a kernel is.
+    """
     rules = load_protocol(protocol)
     header = RunHeader(
         kernelgauge="0.1.0",
@@ -45,13 +52,12 @@ def judged(session: Session, protocol: str, folder: Path, answers: Sequence[tupl
     with Run.create_or_resume(folder, header) as run:
         for sample, (name, source) in enumerate(answers):
             problem = load_problem(name)
-            record = session.evaluate(problem, source, protocol=protocol, device="cpu")
-            # Each is some three times faster; beside other work, intervals do not always tell.
             for _ in range(_TRIES):
-                if record.standing == "faster" or not record.passed:
+                record = session.evaluate(problem, source, protocol=protocol, device="cpu", timed=timing is None)
+                if record.standing == "faster" or not record.passed or timing is not None:
                     break
-                record = session.evaluate(problem, source, protocol=protocol, device="cpu")
-            record = record.model_copy(update={"sample": sample, "contestant": "folder:answers"})
+            changes = {"timing": timing} if timing is not None and record.passed else {}
+            record = record.model_copy(update={"sample": sample, "contestant": "folder:answers", **changes})
             run.append(record, Candidate(problem=problem.key, source=source, backend=record.backend))
             found.append(record)
     return found
@@ -60,11 +66,11 @@ def judged(session: Session, protocol: str, folder: Path, answers: Sequence[tupl
 def patient_protocol() -> str:
     """The text of `quick` that asks for little precision and has much patience: other tests are at work beside.
 
-    How sure a claim is, tests of timing ask: of kernels three times as fast, six in ten is enough here.
+    An interval that reaches half of the ratio to both sides still tells, and kernels here are ten times as fast.
     """
     text = resources.files("kernelgauge.protocols").joinpath("quick.toml").read_text()
     text = text.replace('name = "quick"', 'name = "patient"')
-    wanted = {"half_width": 0.4, "max_samples": 400, "budget_seconds": 12.0, "confidence": 0.6}
+    wanted = {"half_width": 0.5, "max_samples": 400, "budget_seconds": 12.0}
     for name, value in wanted.items():
         text, count = re.subn(rf"(?m)^{name} = [\d.]+", f"{name} = {value}", text, count=1)
         assert count == 1

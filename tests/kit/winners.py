@@ -1,4 +1,4 @@
-"""Winners of real evaluations, made once: C kernels for the norm and the gate of a small Llama."""
+"""Winners, made once: C kernels that a measurement finds faster, and those that models in these tests call."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
+from factories import make_timing
 from packages import PROBLEMS, imported, judged, patient_protocol
 
 from kernelgauge.report.runs import FolderRun
@@ -15,7 +16,9 @@ from kernelgauge.report.runs import FolderRun
 if TYPE_CHECKING:
     from kernelgauge.session.session import Session
 
-NAMES = ("rms_norm", "gated", "gelu_new", "fourth_power")
+NAMES = ("rms_norm", "gated", "box_mean")
+OF_MODELS = {"llama_norm": "rms_norm_c", "llama_gate": "llama_gate_c", "gelu_new": "gelu_new_c"}
+"""By the problem's name: its kernel's."""
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +40,7 @@ def session(cache_folder: Path) -> Iterator[Session]:
 
 @pytest.fixture(scope="session")
 def winners_run(session: Session, patient: str, tmp_path_factory: pytest.TempPathFactory) -> FolderRun:
-    """A run with a kernel for each of these problems that is right and surely faster."""
+    """A run with a kernel for each of these problems that is right and surely faster: it does a tenth of the work."""
     folder = tmp_path_factory.mktemp("runs") / "winners"
     answers = [(str(PROBLEMS / f"{n}.py"), (PROBLEMS / f"{n}_c.py").read_text()) for n in NAMES]
     for record in judged(session, patient, folder, answers):
@@ -50,12 +53,34 @@ def package(
     session: Session, winners_run: FolderRun, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ModuleType]:
     """The package of these winners, built and imported."""
+    yield from _built(session, winners_run, tmp_path_factory, "llama_kernels")
+
+
+@pytest.fixture(scope="session")
+def package_of_models(
+    session: Session, patient: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ModuleType]:
+    """A package of kernels for parts of models as `transformers` writes them, built and imported.
+
+    They are judged to be right, and were never timed: eager PyTorch wastes too little there to be sure of who is
+    faster on every CPU beside other work, and who reads a model looks at what is computed alone.
+    """
+    folder = tmp_path_factory.mktemp("runs") / "of_models"
+    answers = [(str(PROBLEMS / f"{n}.py"), (PROBLEMS / f"{k}.py").read_text()) for n, k in OF_MODELS.items()]
+    for record in judged(session, patient, folder, answers, timing=make_timing(3.0)):
+        assert record.passed, (record.problem, record.reason, record.log[-2000:])
+    yield from _built(session, FolderRun.read(folder), tmp_path_factory, "kernels_of_models")
+
+
+def _built(
+    session: Session, run: FolderRun, tmp_path_factory: pytest.TempPathFactory, name: str
+) -> Iterator[ModuleType]:
     from kernelgauge.packaging.package import package as written
 
-    out = tmp_path_factory.mktemp("packages") / "llama"
-    written([winners_run], out, name="llama_kernels", session=session)
+    out = tmp_path_factory.mktemp("packages") / name
+    written([run], out, name=name, session=session)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path_factory.mktemp("extensions")))
-        made = imported(out, "llama_kernels")
+        made = imported(out, name)
         assert made.build() == {}
         yield made

@@ -14,6 +14,11 @@ transformers = pytest.importorskip("transformers", reason="the extra level4 is n
 pytestmark = [pytest.mark.processes, pytest.mark.proof("packaging", unit="package")]
 
 
+@pytest.fixture(scope="module")
+def package(package_of_models: ModuleType) -> ModuleType:
+    return package_of_models
+
+
 @pytest.fixture(autouse=True)
 def _counted_anew(package: ModuleType) -> None:
     package.reset_counters()
@@ -44,20 +49,20 @@ def test_llama_says_the_same_words(package: ModuleType) -> None:
         wanted = model(ids).logits
         said = model.generate(ids, max_new_tokens=3, do_sample=False)
     applied = kg.apply(model, ids, packages=[package])
-    assert by_how(applied) == {("rms_norm", "graph"): 3, ("gated", "pattern"): 1}
+    assert by_how(applied) == {("llama_norm", "graph"): 3, ("llama_gate", "pattern"): 1}
     package.reset_counters()
     with torch.no_grad():
         found = model(ids).logits
-        assert package.counters()["rms_norm"] == {"hits": 3, "misses": {}}
-        assert package.counters()["gated"] == {"hits": 1, "misses": {}}
+        assert package.counters()["llama_norm"] == {"hits": 3, "misses": {}}
+        assert package.counters()["llama_gate"] == {"hits": 1, "misses": {}}
         torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
         assert torch.equal(model.generate(ids, max_new_tokens=3, do_sample=False), said)
-    assert package.counters()["rms_norm"] == {"hits": 6, "misses": {"shape": 6}}, "one token is not judged"
+    assert package.counters()["llama_norm"] == {"hits": 6, "misses": {"shape": 6}}, "one token is not judged"
     applied.undo()
     package.reset_counters()
     with torch.no_grad():
         torch.testing.assert_close(model(ids).logits, wanted, rtol=0, atol=0)
-    assert package.counters()["rms_norm"] == {"hits": 0, "misses": {}}
+    assert package.counters()["llama_norm"] == {"hits": 0, "misses": {}}
 
 
 def test_llama_compiles_as_a_whole_and_learns_as_before(package: ModuleType) -> None:
@@ -71,11 +76,11 @@ def test_llama_compiles_as_a_whole_and_learns_as_before(package: ModuleType) -> 
     package.reset_counters()
     model(ids).logits.square().mean().backward()
     torch.testing.assert_close(model.model.norm.weight.grad, gradient)
-    assert package.counters()["rms_norm"]["misses"] == {"grad": 3}
+    assert package.counters()["llama_norm"]["misses"] == {"grad": 3}
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
     with torch.no_grad():
         torch.testing.assert_close(compiled(ids, use_cache=False).logits, wanted, rtol=1e-4, atol=1e-4)
-    assert package.counters()["rms_norm"]["hits"] == 3
+    assert package.counters()["llama_norm"]["hits"] == 3
 
 
 def test_vision_transformer(package: ModuleType) -> None:
@@ -137,14 +142,14 @@ def test_u_net_of_a_diffusion_model(package: ModuleType) -> None:
     with torch.no_grad():
         wanted = model(image, time)
         applied = kg.apply(model, image, time, packages=[package])
-        assert by_how(applied) == {("gated", "pattern"): 1}, "a norm that is written otherwise is not the same"
+        assert by_how(applied) == {("llama_gate", "pattern"): 1}, "a norm that is written otherwise is not the same"
         torch.testing.assert_close(model(image, time), wanted, rtol=1e-4, atol=1e-4)
         applied.undo()
-        applied = kg.apply(model, image, time, packages=[package], classes={"Norm": "rms_norm"})
-        assert by_how(applied) == {("rms_norm", "class"): 1, ("gated", "pattern"): 1}
+        applied = kg.apply(model, image, time, packages=[package], classes={"Norm": "llama_norm"})
+        assert by_how(applied) == {("llama_norm", "class"): 1, ("llama_gate", "pattern"): 1}
         package.reset_counters()
         torch.testing.assert_close(model(image, time), wanted, rtol=1e-4, atol=1e-4)
-    assert (package.counters()["rms_norm"]["hits"], package.counters()["gated"]["hits"]) == (1, 1)
+    assert (package.counters()["llama_norm"]["hits"], package.counters()["llama_gate"]["hits"]) == (1, 1)
 
 
 def test_another_constant_is_another_computation(package: ModuleType) -> None:
@@ -158,7 +163,7 @@ def test_another_constant_is_another_computation(package: ModuleType) -> None:
 
 def test_a_class_that_answers_otherwise_is_not_swapped(package: ModuleType) -> None:
     model, x = nn.Sequential(nn.LayerNorm(1024)), torch.rand(8, 256, 1024)
-    applied = kg.apply(model, x, packages=[package], classes={"LayerNorm": "rms_norm"})
+    applied = kg.apply(model, x, packages=[package], classes={"LayerNorm": "llama_norm"})
     assert applied.swaps == []
 
 
@@ -169,4 +174,4 @@ def test_a_module_in_another_mode_answers_itself(package: ModuleType) -> None:
     package.reset_counters()
     with torch.no_grad():
         model(ids)
-    assert package.counters()["rms_norm"]["hits"] == 0
+    assert package.counters()["llama_norm"]["hits"] == 0

@@ -33,7 +33,7 @@ class Machine:
     def asked(self, module: str, request: dict[str, Any], what: str, device: str) -> dict[str, Any]:
         if module.endswith("cutting"):
             self.cuts += 1
-            text = (PROBLEMS / "gated.py").read_text()
+            text = (PROBLEMS / "llama_gate.py").read_text()
             cut = {"name": f"gate_{self.cuts}", "source": text, "modules": ["gate"], "share": 0.5}
             return {"cuts": [cut], "skipped": []}
         self.measurements += 1

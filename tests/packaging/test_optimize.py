@@ -68,7 +68,7 @@ def test_the_compilers_kernels_speed_up_a_model(patient: str, tmp_path: Path) ->
 def test_an_experts_kernels_are_named_after_the_cuts(patient: str, tmp_path: Path) -> None:
     answers = tmp_path / "answers"
     answers.mkdir()
-    kernel = (PROBLEMS / "gated_c.py").read_text().replace("#pragma omp simd", "#pragma omp parallel for simd")
+    kernel = (PROBLEMS / "llama_gate_c.py").read_text().replace("#pragma omp simd", "#pragma omp parallel for simd")
     # Eager PyTorch uses every core here, and so must who is to be faster.
     (answers / "gate.py").write_text(
         kernel.replace('"-fopenmp-simd"', '"-fopenmp"').replace('"-lm"', '"-lm", "-lgomp"')

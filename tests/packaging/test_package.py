@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.processes, pytest.mark.proof("packaging", unit="packag
 EPS = 1e-6
 ONE_CALL = """
 import torch, llama_kernels as k
-k.rms_norm(torch.rand(8, 256, 1024), torch.rand(1024))
+k.rms_norm(torch.rand(16, 1024, 128), torch.rand(128))
 print(k.counters())
 """
 
@@ -33,7 +33,7 @@ def _counted_anew(package: ModuleType) -> None:
 
 @pytest.fixture
 def call() -> tuple[torch.Tensor, torch.Tensor]:
-    return torch.rand(8, 256, 1024), torch.rand(1024)
+    return torch.rand(16, 1024, 128), torch.rand(128)
 
 
 def test_a_judged_call_reaches_the_kernel(package: ModuleType, call: tuple[torch.Tensor, ...]) -> None:

@@ -26,10 +26,10 @@ SHAPE = (16, 2048, 4096)
 @pytest.fixture(scope="module")
 def winner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     home = tmp_path_factory.mktemp("gpu")
-    path = home / "rms_norm.py"
+    path = home / "llama_norm.py"
     sizes = dict(zip(("batch", "tokens", "width"), SHAPE, strict=True))
-    path.write_text(with_constants((PROBLEMS / "rms_norm.py").read_text(), sizes))
-    source = (PROBLEMS / "rms_norm_triton.py").read_text()
+    path.write_text(with_constants((PROBLEMS / "llama_norm.py").read_text(), sizes))
+    source = (PROBLEMS / "llama_norm_triton.py").read_text()
     rules, problem = load_protocol("quick"), load_problem(path)
     header = RunHeader(
         kernelgauge="0.1.0",
@@ -65,27 +65,27 @@ def norm(hidden: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
 
 def test_guard_and_rules(winner: ModuleType, call: tuple[torch.Tensor, ...]) -> None:
     hidden, weight = call
-    torch.testing.assert_close(winner.rms_norm(hidden, weight), norm(hidden, weight), rtol=1e-5, atol=1e-5)
-    winner.rms_norm(hidden.half(), weight.half())
-    winner.rms_norm(hidden.cpu()[:1, :8], weight.cpu())
-    assert winner.counters()["rms_norm"] == {"hits": 1, "misses": {"dtype": 1, "device": 1}}
-    torch.library.opcheck(torch.ops.gpu_kernels.rms_norm.default, (hidden, weight))
+    torch.testing.assert_close(winner.llama_norm(hidden, weight), norm(hidden, weight), rtol=1e-5, atol=1e-5)
+    winner.llama_norm(hidden.half(), weight.half())
+    winner.llama_norm(hidden.cpu()[:1, :8], weight.cpu())
+    assert winner.counters()["llama_norm"] == {"hits": 1, "misses": {"dtype": 1, "device": 1}}
+    torch.library.opcheck(torch.ops.gpu_kernels.llama_norm.default, (hidden, weight))
 
 
 def test_compiled_and_captured(winner: ModuleType, call: tuple[torch.Tensor, ...]) -> None:
     hidden, weight = call
     for mode in ("default", "reduce-overhead"):
-        compiled = torch.compile(lambda h, w: winner.rms_norm(h + 1, w) * 2, fullgraph=True, mode=mode)
+        compiled = torch.compile(lambda h, w: winner.llama_norm(h + 1, w) * 2, fullgraph=True, mode=mode)
         with torch.no_grad():
             for _ in range(3):
                 found = compiled(hidden, weight).clone()
         torch.testing.assert_close(found, norm(hidden + 1, weight) * 2, rtol=1e-5, atol=1e-5)
     graph = torch.cuda.CUDAGraph()
     with torch.no_grad():
-        winner.rms_norm(hidden, weight)
+        winner.llama_norm(hidden, weight)
         torch.cuda.synchronize()
         with torch.cuda.graph(graph):
-            out = winner.rms_norm(hidden, weight)
+            out = winner.llama_norm(hidden, weight)
         hidden.copy_(torch.rand_like(hidden))
         graph.replay()
     torch.testing.assert_close(out, norm(hidden, weight), rtol=1e-5, atol=1e-5)
@@ -101,7 +101,7 @@ def test_a_llama_says_the_same_words(winner: ModuleType, tmp_path: Path) -> None
     with torch.no_grad():
         said = model.generate(ids, max_new_tokens=4, do_sample=False)
         applied = kg.apply(model, ids, packages=[winner], tolerance=1e-4)
-        assert [swap.operator for swap in applied.swaps] == ["rms_norm"] * 5
+        assert [swap.operator for swap in applied.swaps] == ["llama_norm"] * 5
         winner.reset_counters()
         assert torch.equal(model.generate(ids, max_new_tokens=4, do_sample=False), said)
-    assert winner.counters()["rms_norm"] == {"hits": 5, "misses": {"shape": 15}}
+    assert winner.counters()["llama_norm"] == {"hits": 5, "misses": {"shape": 15}}

@@ -204,7 +204,7 @@ def _cut(source: str) -> str:
 def _model(name: str) -> Model:
     try:
         return get_model(name)
-    except Exception as error:
+    except Exception as error:  # boundary: any provider's code; what is not known here is raised again as it is
         if isinstance(error.__cause__, UsageError):
             raise error.__cause__ from None
         if type(error).__name__ == "PrerequisiteError" or isinstance(error, ValueError):

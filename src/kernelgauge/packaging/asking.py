@@ -32,7 +32,7 @@ def asked_of(module: str, request: dict[str, Any], what: str, device: str) -> di
     ) as child:
         try:
             out, err = child.communicate(json.dumps(request), timeout=_SECONDS)
-        except BaseException as error:
+        except BaseException as error:  # ctrl-C too: in a session of its own, the child would not hear of it
             os.killpg(child.pid, signal.SIGKILL)
             if isinstance(error, subprocess.TimeoutExpired):
                 raise ProblemError(f"{what} took longer than {_SECONDS:g} s") from error

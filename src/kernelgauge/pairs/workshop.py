@@ -120,7 +120,7 @@ class Workshop:
                 journal.mend()
             self.modules = {each.name: each for each in _read(self._modules, Examined)}
             self.judged = {each.id: each for each in _read(self._verdicts, Judged)}
-        except BaseException:
+        except BaseException:  # ctrl-C too: who never gets this object could not release its lock
             self._lock.release()
             raise
 

@@ -1,22 +1,19 @@
-"""The gate of a Llama's MLP with the activation `gelu_new`, at the shapes of the small one in these tests."""
-
-import math
+"""A gate opened by what its neighbours say on average: eager PyTorch adds up all 255 of them for each token anew."""
 
 import torch
 
 batch = 8
-tokens = 256
-width = 1024
+width = 128
+tokens = 1024
 
 
 class Model(torch.nn.Module):
     def forward(self, gate, up):
-        inner = math.sqrt(2.0 / math.pi) * (gate + 0.044715 * torch.pow(gate, 3.0))
-        return 0.5 * gate * (1.0 + torch.tanh(inner)) * up
+        return up * torch.sigmoid(torch.nn.functional.avg_pool1d(gate, 255, 1, 127))
 
 
 def get_inputs():
-    return [torch.rand(batch, tokens, width), torch.rand(batch, tokens, width)]
+    return [torch.rand(batch, width, tokens), torch.rand(batch, width, tokens)]
 
 
 def get_init_inputs():

@@ -1,4 +1,4 @@
-"""Activation and product in one pass, in C."""
+"""A running sum, to which each token is added once, in C; not vectorised."""
 
 import ctypes
 import subprocess
@@ -10,29 +10,33 @@ import torch
 SOURCE = r"""
 #include <math.h>
 
-void kernel(const float* gate, const float* up, float* y, long count) {
-    #pragma omp simd
-    for (long i = 0; i < count; ++i) {
-        const float x = gate[i];
-        const float z = fminf(0.7978845608f * (x + 0.044715f * x * x * x), 15.0f);  // beyond, it is one
-        y[i] = x * (1.0f - 1.0f / (expf(2.0f * z) + 1.0f)) * up[i];
+enum { WINDOW = 255, HALF = WINDOW / 2 };
+
+void kernel(const float* gate, const float* up, float* y, long rows, long tokens) {
+    for (long row = 0; row < rows; ++row) {
+        const float* in = gate + row * tokens;
+        double sum = 0;
+        for (long i = 0; i < HALF && i < tokens; ++i) sum += in[i];
+        for (long i = 0; i < tokens; ++i) {
+            if (i + HALF < tokens) sum += in[i + HALF];
+            y[row * tokens + i] = up[row * tokens + i] / (1.0f + expf((float)(-sum / WINDOW)));
+            if (i >= HALF) sum -= in[i - HALF];
+        }
     }
 }
 """
 
 folder = Path(tempfile.mkdtemp())
 (folder / "kernel.c").write_text(SOURCE)
-# Compiled and linked apart: a link with -ffast-math would change the arithmetic of the whole process.
-flags = ["-O3", "-march=native", "-ffast-math", "-fopenmp-simd", "-fPIC"]
-subprocess.run(["gcc", *flags, "-c", "kernel.c"], cwd=folder, check=True)
-subprocess.run(["gcc", "-shared", "kernel.o", "-o", "kernel.so", "-lmvec", "-lm"], cwd=folder, check=True)
+subprocess.run(["gcc", "-O1", "-fPIC", "-shared", "kernel.c", "-o", "kernel.so", "-lm"], cwd=folder, check=True)
 kernel = ctypes.CDLL(str(folder / "kernel.so")).kernel
 kernel.restype = None
-kernel.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_long]
+kernel.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_long] * 2
 
 
 class ModelNew(torch.nn.Module):
     def forward(self, gate, up):
         out = torch.empty_like(gate)
-        kernel(gate.data_ptr(), up.data_ptr(), out.data_ptr(), gate.numel())
+        tokens = gate.shape[-1]
+        kernel(gate.data_ptr(), up.data_ptr(), out.data_ptr(), gate.numel() // tokens, tokens)
         return out

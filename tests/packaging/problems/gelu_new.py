@@ -1,4 +1,4 @@
-"""The activation `gelu_new`, at the shapes of the small vision transformer in these tests."""
+"""The activation `gelu_new`, as transformers writes it."""
 
 import math
 

@@ -30,12 +30,12 @@ def huggingface():
     class Norm(nn.Module):
         def __init__(self, eps):
             super().__init__()
-            self.weight, self.eps = nn.Parameter(torch.rand(1024)), eps
+            self.weight, self.eps = nn.Parameter(torch.rand(128)), eps
 
         def forward(self, hidden):
             return rms(hidden, self.weight, self.eps)
 
-    hidden, said = torch.rand(8, 256, 1024), {}
+    hidden, said = torch.rand(16, 1024, 128), {}
     mapping = {"RmsNorm": {"cpu": LocalLayerRepository(repo_path=home / "huggingface", layer_name="RmsNorm")}}
     with use_kernel_mapping(mapping), torch.no_grad():
         model = kernelize(nn.Sequential(Norm(1e-6)), mode=Mode.INFERENCE, device="cpu")
@@ -63,7 +63,7 @@ def huggingface():
 def flashinfer():
     from flashinfer_bench import ApplyConfig, apply, enable_apply
 
-    hidden, weight, said = torch.rand(8, 256, 1024), torch.rand(1024), {}
+    hidden, weight, said = torch.rand(16, 1024, 128), torch.rand(128), {}
     calls = {"fallback": 0}
 
     def fallback(hidden, weight):

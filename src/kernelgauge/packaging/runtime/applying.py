@@ -56,7 +56,7 @@ def apply(
             after = call()
         if close(after, before, allowed):
             return done
-    except BaseException:
+    except BaseException:  # ctrl-C too: nobody gets `done`, so nobody else could undo half of the swaps
         done.undo()
         raise
     done.undo()

@@ -44,7 +44,7 @@ def module_of(path: Path, digest: str, name: str, variables: Mapping[str, str] |
     try:
         with _environment({**(variables or {}), "TORCH_EXTENSIONS_DIR": str(builds)}):
             exec(code, vars(module))
-    except BaseException:
+    except BaseException:  # as Python's own import does: whatever a kernel's file raises, no half-made module stays
         sys.modules.pop(name, None)
         raise
     return module
