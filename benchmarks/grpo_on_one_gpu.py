@@ -3,8 +3,8 @@
     python benchmarks/grpo_on_one_gpu.py --device cuda --out runs/grpo.json [--steps 20]
     python benchmarks/grpo_on_one_gpu.py --device cpu --sizes small --python .environments/trl/bin/python --out ...
 
-The policy is tiny and says what it is told to: fast kernels, unchanged PyTorch, a wrong one and cheats, each anew in
-every step, since equal texts are judged once. Afterwards, with the trainer gone, the fast ones are judged again. Needs
+The policy is tiny and says what it is told to: a fast kernel, unchanged PyTorch, a wrong one and cheats, each anew in
+every step, since equal texts are judged once. Afterwards, with the trainer gone, the fast one is judged again. Needs
 trl and datasets in the trainer's Python, and the extra `serve` here.
 """
 
@@ -36,32 +36,26 @@ sys.path[:0] = [str(_TESTS / "kit"), str(_TESTS.parent / "client" / "src")]
 from kernelgauge_client import Judge  # noqa: E402
 from serving import Server, begun  # noqa: E402
 
-CHOSEN = (
-    "kernel 1",
-    "kernel 2",
-    "unchanged PyTorch",
-    "kernel 1, times 1.5",
-    "an old answer",
-    "work after the clock",
-    "PyTorch's compiler",
-    "the evaluator's code",
-)
+CHOSEN = ("kernel 2", "unchanged PyTorch", "kernel 2, times 1.5")
+_CHEATS = {
+    "an old answer": """
+        if not hasattr(self, "_old"):
+            self._old = _right(self, *inputs)
+        return self._old.clone()
+    """,
+    "memory that is left over": """
+        self._calls = getattr(self, "_calls", 0) + 1
+        return _right(self, *inputs) if self._calls < 3 else torch.empty_like(inputs[0])
+    """,
+}
 _GPU_CHEATS = {
     "another stream": """
         if not hasattr(self, "_beside"):
             self._beside = torch.cuda.Stream()
         with torch.cuda.stream(self._beside):
             return _right(self, *inputs)
-    """,
-    "memory that is left over": """
-        if not hasattr(self, "_calls"):
-            self._calls = 0
-        self._calls += 1
-        out = _right(self, *inputs) if self._calls < 3 else torch.empty_like(inputs[0])
-        return out
-    """,
+    """
 }
-"""Beside those of the bandit."""
 
 
 def group(options: argparse.Namespace) -> list[Arm]:
@@ -69,7 +63,7 @@ def group(options: argparse.Namespace) -> list[Arm]:
     sizes = sizes_of(options.sizes, options.device, options.problem)
     problem = load_problem(options.problem, sizes=sizes)
     found = [arm for arm in arms(problem, options.device) if arm.name in CHOSEN]
-    more = _GPU_CHEATS if options.device == "cuda" else {}
+    more = _CHEATS | (_GPU_CHEATS if options.device == "cuda" else {})
     return found + [Arm("cheat", name, cheating(found[0].text, body)) for name, body in more.items()]
 
 
@@ -99,7 +93,7 @@ def trained(server: Server, chosen: Sequence[Arm], options: argparse.Namespace, 
 
 
 def without_trainer(server: Server, chosen: Sequence[Arm], problem: str, times: int) -> dict[str, list[Any]]:
-    """Parts of the fast ones, judged so many times with nobody else on the GPU."""
+    """Rewards of the fast one, judged so many times with nobody else on the GPU."""
     fast = [arm for arm in chosen if arm.kind == "fast"]
     asked = [{"problem": problem, "text": f"{arm.text}\n# alone {at}\n"} for at in range(times) for arm in fast]
     answers = asyncio.run(Judge(server.address, server.token, deadline_s=600).batch(asked))
@@ -110,7 +104,7 @@ def without_trainer(server: Server, chosen: Sequence[Arm], problem: str, times: 
 
 
 def summary(chosen: Sequence[Arm], found: dict[str, Any], alone: dict[str, list[Any]]) -> dict[str, Any]:
-    """By answer: outcomes and rewards over all steps; of the fast ones, also without the trainer."""
+    """By answer: outcomes and rewards over all steps; of the fast one, also without the trainer."""
     rows = {}
     for at, arm in enumerate(chosen):
         rewards = [step["rewards"][at] for step in found["steps"]]
@@ -134,7 +128,7 @@ def main() -> None:
     parser.add_argument("--problem", default="1/88")
     parser.add_argument("--sizes", help="default: full on a GPU, medium on a CPU")
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--alone", type=int, default=5, metavar="N", help="judgements of each fast one afterwards")
+    parser.add_argument("--alone", type=int, default=5, metavar="N", help="judgements of the fast one afterwards")
     parser.add_argument("--jobs", type=int, default=8)
     parser.add_argument("--python", default=sys.executable, help="the trainer's")
     options = parser.parse_args()

@@ -68,10 +68,11 @@ def main() -> None:
     parser.add_argument("--reward", default="interval")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--times", type=int, default=50)
+    parser.add_argument("--kernels", nargs="+", choices=CHOSEN, default=CHOSEN, metavar="NAME", help=str(CHOSEN))
     options = parser.parse_args()
     problem = load_problem(options.problem, sizes=sizes_of(options.sizes, options.device, options.problem))
-    texts = {arm.name: arm.text for arm in arms(problem, options.device) if arm.name in CHOSEN}
-    asked = [(name, f"{texts[name]}\n# judgement {number}\n") for number in range(options.times) for name in CHOSEN]
+    texts = {arm.name: arm.text for arm in arms(problem, options.device) if arm.name in options.kernels}
+    asked = [(name, f"{texts[name]}\n# judgement {number}\n") for number in range(options.times) for name in texts]
     settings = {name: getattr(options, name) for name in ("reward", "device", "sizes", "protocol", "jobs")}
     began = time.monotonic()
     with Judge(**settings) as judge:
@@ -79,7 +80,7 @@ def main() -> None:
     seconds = time.monotonic() - began
     kernels = {
         name: summary([answer for (each, _), answer in zip(asked, answers, strict=True) if each == name])
-        for name in CHOSEN
+        for name in texts
     }
     found = {
         "kind": "reward_noise",

@@ -26,6 +26,7 @@ from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.order import Order
 from kernelgauge.generation.contestant import abandon
+from kernelgauge.sandbox.zygote_client import worker_device
 from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem
 
 # A binary that does not come within so many seconds is built here.
@@ -148,7 +149,7 @@ class JudgeActor:
             if isinstance(answer, NoCandidate):
                 return Verdict(self._counted(order, answer, environment))
             candidate = answer
-            require_backend(order.problem.key, candidate.backend, self._device)
+            require_backend(order.problem.key, candidate.backend, worker_device(self._device))
             job = Job(order.problem, candidate, order.protocol, self._device, environment)
             judge = self._judged_on_cpu if self._device == "cpu" else self._judged_on_gpu
             return Verdict(judge(job, progress, order.candidate is None), candidate)
