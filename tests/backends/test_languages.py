@@ -10,9 +10,11 @@ import sys
 from importlib import resources
 from pathlib import Path
 
+import numpy
 import pytest
 
 from kernelgauge.backends.cuda import cuda_home
+from kernelgauge.backends.numba import NumbaBackend
 from kernelgauge.backends.registry import backend_named, detect
 from kernelgauge.backends.thunderkittens import ThunderKittensBackend
 from kernelgauge.checks.kernel_origin import origins
@@ -298,3 +300,12 @@ def test_cute_in_cplusplus_finds_the_headers_of_cutlass(
     assert detect(source) == "cuda"
     built = session.supervisor.build(Candidate(problem="-", source=source, backend="cuda"), "cuda")
     assert built.made
+
+
+def test_numba_says_which_numpy_it_can_compile_beside(monkeypatch: pytest.MonkeyPatch) -> None:
+    numba = backend_named("numba")
+    assert isinstance(numba, NumbaBackend)
+    monkeypatch.delattr(numpy, "row_stack", raising=False)
+    assert "pip install 'numpy<2.5'" in str(numba.no_compiler("cuda")) and numba.no_compiler("cpu") is None
+    monkeypatch.setattr(numpy, "row_stack", numpy.vstack, raising=False)
+    assert numba.no_compiler("cuda") is None

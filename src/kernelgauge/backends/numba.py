@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy
+
 from kernelgauge.backends.embedded import EmbeddedBackend
 from kernelgauge.kernels.toolkit import cuda_home
 
@@ -22,6 +24,11 @@ class NumbaBackend(EmbeddedBackend):
     others_kernels: str = r"numba::"  # its own reductions, scans and the like
     cpu_launchers: tuple[str, ...] = ("numba.cuda.simulator.kernel:FakeCUDAKernel.__call__",)
     package: str = "numba-cuda"
+
+    def no_compiler(self, device: str) -> str | None:
+        if device == "cuda" and not hasattr(numpy, "row_stack"):
+            return f"numba-cuda compiles nothing beside NumPy {numpy.__version__}: pip install 'numpy<2.5'"
+        return super().no_compiler(device)
 
     def environment(self, device: str, scratch: Path) -> dict[str, str]:
         variables = super().environment(device, scratch) | {"NUMBA_CACHE_DIR": str(scratch / "numba")}
