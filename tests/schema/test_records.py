@@ -101,6 +101,9 @@ def test_the_summary_is_plain_json() -> None:
         ((1.5, 6.1), "unclear", False),
         ((0.5, 2.5), "unclear", False),
         ((0.1, 0.5), "unclear", False),
+        ((3.9, 16.0), "unclear", False),
+        ((4.0, 400.0), "faster", True),
+        ((0.002, 0.25), "slower", False),
     ],
 )
 def test_standing_goes_by_the_whole_interval(interval: tuple[float, float], standing: str, above_one: bool) -> None:
