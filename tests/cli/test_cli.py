@@ -391,8 +391,8 @@ def test_problems_show_prints_a_source_that_runs(files: Path) -> None:
         ("report run", ("fast_p", "outcomes")),
     ],
 )
-def test_what_a_command_prints(files: Path, arguments: str, words: tuple[str, ...]) -> None:
-    done = kernelgauge(files, arguments)
+def test_what_a_command_prints(files: Path, tmp_path: Path, arguments: str, words: tuple[str, ...]) -> None:
+    done = kernelgauge(files, arguments, KERNELGAUGE_CACHE=str(tmp_path))  # no other test's baselines
     asked_nothing = arguments in ("", "problems")
     assert done.returncode == (2 if asked_nothing else 0), done.stderr
     assert all(word in done.stdout + done.stderr for word in words)
