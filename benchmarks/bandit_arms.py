@@ -56,7 +56,7 @@ PAIRS = {
 }
 """By device and problem: two kernels that are faster than PyTorch there, as files or texts."""
 
-_CHEATS = {
+CHEATS = {
     "an old answer": """
         if not hasattr(self, "_old"):
             self._old = _right(self, *inputs)
@@ -127,7 +127,7 @@ def _arms(problem: Problem, first: str, second: str) -> Iterator[Arm]:
     yield Arm("wrong", "does not load", f"{first}\nraise ImportError('no such library')\n")
     yield Arm("wrong", "crashes", changed(second, "crashes", 0))
     yield Arm("wrong", "no candidate", "I am sorry, I cannot write kernels.")
-    for name, body in _CHEATS.items():
+    for name, body in CHEATS.items():
         yield Arm("cheat", name, cheating(first, body))
     yield Arm("cheat", "PyTorch's compiler", f"{same}\n\nModelNew = torch.compile(ModelNew)\n")
     yield Arm("cheat", "the evaluator's code", f"import kernelgauge.evaluation\n{first}")

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bandit_arms import PAIRS, Arm, arms, cheating
+from bandit_arms import CHEATS, PAIRS, Arm, arms, cheating
 
 from kernelgauge.hardware.environment import environment
 from kernelgauge.judging import sizes_of
@@ -38,11 +38,7 @@ from serving import Server, begun  # noqa: E402
 
 CHOSEN = ("kernel 2", "unchanged PyTorch", "kernel 2, times 1.5")
 _CHEATS = {
-    "an old answer": """
-        if not hasattr(self, "_old"):
-            self._old = _right(self, *inputs)
-        return self._old.clone()
-    """,
+    "an old answer": CHEATS["an old answer"],
     "memory that is left over": """
         self._calls = getattr(self, "_calls", 0) + 1
         return _right(self, *inputs) if self._calls < 3 else torch.empty_like(inputs[0])
@@ -92,32 +88,27 @@ def trained(server: Server, chosen: Sequence[Arm], options: argparse.Namespace, 
     return found
 
 
-def without_trainer(server: Server, chosen: Sequence[Arm], problem: str, times: int) -> dict[str, list[Any]]:
+def without_trainer(server: Server, fast: Arm, problem: str, times: int) -> list[float | None]:
     """Rewards of the fast one, judged so many times with nobody else on the GPU."""
-    fast = [arm for arm in chosen if arm.kind == "fast"]
-    asked = [{"problem": problem, "text": f"{arm.text}\n# alone {at}\n"} for at in range(times) for arm in fast]
+    asked = [{"problem": problem, "text": f"{fast.text}\n# alone {at}\n"} for at in range(times)]
     answers = asyncio.run(Judge(server.address, server.token, deadline_s=600).batch(asked))
-    found: dict[str, list[Any]] = {arm.name: [] for arm in fast}
-    for at, answer in enumerate(answers):
-        found[fast[at % len(fast)].name].append(answer["reward"])
-    return found
+    return [answer["reward"] for answer in answers]
 
 
-def summary(chosen: Sequence[Arm], found: dict[str, Any], alone: dict[str, list[Any]]) -> dict[str, Any]:
-    """By answer: outcomes and rewards over all steps; of the fast one, also without the trainer."""
+def mean(rewards: Sequence[float | None]) -> float | None:
+    """Of those that have a verdict."""
+    known = [reward for reward in rewards if reward is not None]
+    return statistics.fmean(known) if known else None
+
+
+def summary(chosen: Sequence[Arm], found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """By answer: outcomes and rewards over all steps."""
     rows = {}
     for at, arm in enumerate(chosen):
         rewards = [step["rewards"][at] for step in found["steps"]]
         outcomes = [step["outcome"][at] for step in found["steps"]]
-        known = [reward for reward in rewards if reward is not None]
-        rows[arm.name] = {
-            "kind": arm.kind,
-            "outcomes": {name: outcomes.count(name) for name in sorted(set(outcomes))},
-            "rewards": rewards,
-            "mean": statistics.fmean(known) if known else None,
-        }
-        if arm.name in alone:
-            rows[arm.name] |= {"alone": alone[arm.name], "alone_mean": statistics.fmean(alone[arm.name])}
+        counts = {name: outcomes.count(name) for name in sorted(set(outcomes))}
+        rows[arm.name] = {"kind": arm.kind, "outcomes": counts, "rewards": rewards, "mean": mean(rewards)}
     return rows
 
 
@@ -133,6 +124,7 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable, help="the trainer's")
     options = parser.parse_args()
     chosen = group(options)
+    (fast,) = (arm for arm in chosen if arm.kind == "fast")
     sizes = sizes_of(options.sizes, options.device, options.problem)
     more = ["--device", options.device, "--sizes", sizes, "--jobs", str(options.jobs)]
     more += ["--lease", "30", "--batch-waiting", "64"]
@@ -140,8 +132,9 @@ def main() -> None:
         began = time.monotonic()
         found = trained(server, chosen, options, Path(place))
         seconds = time.monotonic() - began
-        alone = without_trainer(server, chosen, options.problem, options.alone)
-    rows = summary(chosen, found, alone)
+        alone = without_trainer(server, fast, options.problem, options.alone)
+    rows = summary(chosen, found)
+    rows[fast.name] |= {"alone": alone, "alone_mean": mean(alone)}
     judged = len(found["steps"]) * len(chosen)
     told = {
         "kind": "grpo_on_one_gpu",
@@ -161,9 +154,13 @@ def main() -> None:
     print(f"{told['steps']} steps, {judged} answers in {seconds:.0f} s, {told['candidates_an_hour']:.0f} an hour")
     print(f"the trainer waited for {told['waiting_share']:.0%} of its time")
     for name, row in rows.items():
-        more_told = f", alone {row['alone_mean']:.3f}" if "alone" in row else ""
-        mean = "none" if row["mean"] is None else f"{row['mean']:.3f}"
-        print(f"{row['kind']:6} {name:26} reward {mean}{more_told}  {row['outcomes']}")
+        print(f"{row['kind']:6} {name:26} {shown(row['mean'])}  {row['outcomes']}")
+    print(f"{fast.name} without the trainer: {shown(mean(alone))}")
+
+
+def shown(reward: float | None) -> str:
+    """A mean reward for a reader."""
+    return "without a verdict" if reward is None else f"reward {reward:.3f}"
 
 
 if __name__ == "__main__":

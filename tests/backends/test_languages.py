@@ -305,7 +305,11 @@ def test_cute_in_cplusplus_finds_the_headers_of_cutlass(
 def test_numba_says_which_numpy_it_can_compile_beside(monkeypatch: pytest.MonkeyPatch) -> None:
     numba = backend_named("numba")
     assert isinstance(numba, NumbaBackend)
+    monkeypatch.setattr("kernelgauge.backends.numba.package_version", lambda _: "0.30.4")
     monkeypatch.delattr(numpy, "row_stack", raising=False)
     assert "pip install 'numpy<2.5'" in str(numba.no_compiler("cuda")) and numba.no_compiler("cpu") is None
+    monkeypatch.setattr("kernelgauge.backends.numba.package_version", lambda _: "0.31.0")
+    assert numba.no_compiler("cuda") is None, "a later one is given its chance"
+    monkeypatch.setattr("kernelgauge.backends.numba.package_version", lambda _: "0.30.4")
     monkeypatch.setattr(numpy, "row_stack", numpy.vstack, raising=False)
     assert numba.no_compiler("cuda") is None

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
 
 from kernelgauge.backends.embedded import EmbeddedBackend
+from kernelgauge.hardware.environment import package_version
 from kernelgauge.kernels.toolkit import cuda_home
+
+# The latest release that was seen to use numpy.row_stack, which NumPy 2.5 has not.
+_STACKS_ROWS = [0, 30, 4]
 
 
 @dataclass(frozen=True)
@@ -26,8 +31,12 @@ class NumbaBackend(EmbeddedBackend):
     package: str = "numba-cuda"
 
     def no_compiler(self, device: str) -> str | None:
-        if device == "cuda" and not hasattr(numpy, "row_stack"):
-            return f"numba-cuda compiles nothing beside NumPy {numpy.__version__}: pip install 'numpy<2.5'"
+        installed = package_version(self.package) or ""
+        old = [int(number) for number in re.findall(r"\d+", installed)[:3]] <= _STACKS_ROWS
+        if device == "cuda" and old and not hasattr(numpy, "row_stack"):
+            return (
+                f"numba-cuda {installed} compiles nothing beside NumPy {numpy.__version__}: pip install 'numpy<2.5'"
+            )
         return super().no_compiler(device)
 
     def environment(self, device: str, scratch: Path) -> dict[str, str]:

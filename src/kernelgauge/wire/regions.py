@@ -6,15 +6,11 @@ On a CPU a region is a sealed anonymous file; on a GPU a stretch of device memor
 
 from __future__ import annotations
 
-import ctypes
-import errno
 import fcntl
 import math
 import mmap
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Any, Self
 
 import torch
@@ -22,10 +18,6 @@ import torch
 from kernelgauge.wire.messages import TensorSpec
 
 _ALIGNMENT = 512
-# One thread clears about 3 GB of new pages a second: above this, several do.
-_LARGE = 2**30
-_PIECE = 2**28
-_MADV_POPULATE_WRITE = 23
 
 
 def dtype_name(dtype: torch.dtype) -> str:
@@ -121,12 +113,9 @@ class HostRegion(Region):
         self.descriptor = descriptor
         self.size = size
         # Populated at once, so that page faults fall here and not into the first timed call.
-        by_threads = size > _LARGE
-        flags = mmap.MAP_SHARED | (0 if by_threads else getattr(mmap, "MAP_POPULATE", 0))
+        flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
         self._map = mmap.mmap(descriptor, size, flags)
         self.bytes = torch.frombuffer(self._map, dtype=torch.uint8)
-        if by_threads:
-            _populate(self.bytes)
 
     @classmethod
     def create(cls, size: int) -> Self:
@@ -150,29 +139,3 @@ class HostRegion(Region):
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
-
-
-def _populate(content: torch.Tensor) -> None:
-    """Have the kernel make all pages of a mapping ready, by several threads.
-
-    Raises:
-        OSError: there is no memory for them.
-    """
-    address, size = content.data_ptr(), content.numel()
-    pieces = [(address + start, min(_PIECE, size - start)) for start in range(0, size, _PIECE)]
-    with ThreadPoolExecutor(min(8, len(os.sched_getaffinity(0)))) as pool:
-        list(pool.map(_populate_piece, pieces))
-
-
-def _populate_piece(piece: tuple[int, int]) -> None:
-    if _libc().madvise(*piece, _MADV_POPULATE_WRITE):
-        code = ctypes.get_errno()
-        if code != errno.EINVAL:  # a kernel before 5.14 does not know it, and makes pages ready as they are used
-            raise OSError(code, os.strerror(code))
-
-
-@cache
-def _libc() -> ctypes.CDLL:
-    library = ctypes.CDLL(None, use_errno=True)
-    library.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    return library
