@@ -72,6 +72,18 @@ def test_offgrid_inputs_bias_long_sums_less_than_half_as_much_as_narrow_types(co
     assert float((_in_order(terms).double() / exact - 1).abs().max()) < 0.75 * STRICT.honest_most
 
 
+def _merged(terms: torch.Tensor, size: int) -> torch.Tensor:
+    """The variance of rows, in float32, from those of pieces (Chan)."""
+    count, mean, squares = 0, torch.zeros_like(terms[:, 0]), torch.zeros_like(terms[:, 0])
+    for piece in terms.split(size, 1):
+        more, own = piece.shape[1], piece.mean(1)
+        apart = own - mean
+        squares += (piece - own[:, None]).square().sum(1) + apart.square() * (count * more / (count + more))
+        mean += apart * (more / (count + more))
+        count += more
+    return squares / (count - 1)
+
+
 def _noise(model: nn.Module, *inputs: torch.Tensor, draws: int = 6) -> float:
     """Root mean square, relative to the output, of what the noise makes of a model in float64."""
     model = model.double()
@@ -92,6 +104,18 @@ class _Function(nn.Module):
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
         return self.function(*inputs)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("count", [2048, 16384])
+@pytest.mark.parametrize("mean", [300.0, 1000.0, 1030.0])  # just below and just above a power of two
+def test_a_variance_of_pieces_far_from_zero_is_allowed_what_rounded_means_cost(count: int, mean: float) -> None:
+    torch.manual_seed(count)
+    terms = torch.randn(256, count) + mean
+    exact = terms.double().var(1)
+    found = float((_merged(terms, 256).double() - exact).square().mean().sqrt())
+    noise = _noise(_Function(lambda x: x.var(1)), terms)
+    assert found / 1.5 < noise < 6 * found
+    assert _noise(_Function(lambda x: x.std(1)), terms) == pytest.approx(noise / 2, rel=0.2), "to first order"
 
 
 OPERATORS = {

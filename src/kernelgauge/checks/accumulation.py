@@ -52,6 +52,14 @@ def of_terms(terms: int) -> float:
     return ROUNDING * math.sqrt(chain(terms) / 2)
 
 
+def of_merged_means(terms: int) -> float:
+    """Of a variance that is merged from those of pieces (Welford, Chan), each of 256 terms: what it errs by where the
+    means are large, relative to |mean| * deviation / sqrt(terms). Means are rounded, more so the more are merged: a
+    piece's own differs from the running one by about the deviation over the root of its terms.
+    """
+    return UNIT * math.sqrt(3 + terms / _BLOCK / 4)
+
+
 def lost(terms: int, squares: bool = False) -> float:
     """Relative to a sum of products, or of `squares`: what rounding takes away, always on the same side."""
     most, power = _LOST_SQUARES if squares else _LOST_PRODUCTS

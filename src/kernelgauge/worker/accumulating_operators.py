@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from kernelgauge.checks.accumulation import ROUNDING, UNIT, lost, lost_off_the_grid, of_sum, of_terms
+from kernelgauge.checks.accumulation import (
+    ROUNDING,
+    UNIT,
+    lost,
+    lost_off_the_grid,
+    of_merged_means,
+    of_sum,
+    of_terms,
+)
 
 if TYPE_CHECKING:
     from kernelgauge.worker.rounding_noise import RoundingNoise as Noise
@@ -104,13 +112,19 @@ def _norm(mode: Noise, outputs: Tensors, args: Arguments, kwargs: Named) -> None
         mode.of_positive(outputs[0], count, 1 / abs(order))
 
 
+def _merge(mode: Noise, output: torch.Tensor, mean: torch.Tensor, count: int, root: bool) -> None:
+    """Errors of a variance, or its root, that is merged from those of pieces."""
+    error = mean.abs_().mul_(of_merged_means(count) / math.sqrt(count)).mul_(mode.normal(output, output.shape))
+    output.add_(error.div_(2) if root else error.mul_(output.abs().sqrt()))
+
+
 def _variance(root: bool, both: bool) -> _Handler:
     def noise(mode: Noise, outputs: Tensors, args: Arguments, kwargs: Named) -> None:
         terms = args[0]
         dim = _dims(terms, args[1] if len(args) > 1 and not isinstance(args[1], bool) else kwargs.get("dim"))
         count = math.prod(terms.shape[each] for each in dim)
+        keep = outputs[0].dim() == terms.dim()
         if mode.variances == "one_pass":
-            keep = outputs[0].dim() == terms.dim()
             error = sum_of_squares(terms, dim, keep).div_(count).mul_(of_terms(count))
             error = error.mul_(mode.normal(outputs[0], outputs[0].shape))
             if root:
@@ -118,6 +132,8 @@ def _variance(root: bool, both: bool) -> _Handler:
             else:
                 outputs[0].add_(error)
         else:
+            if mode.variances == "usual" and count:
+                _merge(mode, outputs[0], terms.mean(dim, keep), count, root)
             mode.of_positive(outputs[0], count, 0.5 if root else 1.0)
         if both:
             mode.sum_of(outputs[1], terms, dim, mean=True)
