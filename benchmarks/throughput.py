@@ -36,7 +36,7 @@ from throughput_page import page
 from training_step import write as write_step
 
 from kernelgauge.generation.folder import Folder, meant_by
-from kernelgauge.hardware.environment import environment
+from kernelgauge.hardware.environment import environment, gpu_count
 from kernelgauge.store.run import Run
 
 HERE = Path(__file__).parent
@@ -150,11 +150,14 @@ def measured(options: argparse.Namespace, phase: str, before: dict[str, Any] | N
         "wall_seconds": round(wall + earlier, 1),
         "gpu_busy": round(sum(a * b for a, b in known) / sum(b for _, b in known), 3) if known else None,
         "gpu_busy_missing": busy.missing,
+        "gpus": gpu_count() if options.device != "cpu" else 0,
         "seconds": stages(rows),
         "rows": rows,
     }
     if options.kinds:
         phase_row |= {"kinds": by_kind(rows, options.kinds), "latency_seconds": latency(rows)}
+    if len(busy.shares) > 1 and before is None:
+        phase_row |= {"gpu_busy_each": busy.shares}
     return phase_row | {"kernels_per_hour": rate(phase_row, ours)}
 
 
@@ -249,7 +252,8 @@ def main() -> None:
         content["phases"][phase] = row = measured(options, phase, before)
         options.out.write_text(json.dumps(content, indent=1))
         state = "all" if row["finished"] else "out of time"
-        print(f"{phase}: {row['kernels']} kernels ({state}), {row['kernels_per_hour']} per hour", flush=True)
+        on = f" on {row['gpus']} GPUs" if row["gpus"] > 1 else ""
+        print(f"{phase}: {row['kernels']} kernels ({state}), {row['kernels_per_hour']} per hour{on}", flush=True)
 
 
 if __name__ == "__main__":
