@@ -1,9 +1,11 @@
 """How much faster do models get by packages of judged kernels? Llama, a vision transformer, a U-Net, by `optimize`.
 
     python benchmarks/packaged.py --device cuda --out runs/packaged            # the compiler's kernels
+    python benchmarks/packaged.py --device cuda --out runs/packaged_expert --contestant expert   # kernels by hand
     python benchmarks/packaged.py --device cuda --out runs/packaged --contestant folder:answers/llama --only llama
 
-Each model is a file of `benchmarks/packaged_models`, with random weights. A line a model, and `packaged.json` with
+Each model is a file of `benchmarks/packaged_models`, with random weights; `expert` answers its problems by what lies
+in `answers` there. A line a model, and `packaged.json` with
 all figures: before, after, ratio with its interval, error of the answer, and what became of each part.
 """
 
@@ -15,10 +17,19 @@ import os
 import sys
 from pathlib import Path
 
+from kernelgauge.expert.inlining import whole
 from kernelgauge.hardware.environment import environment
 from kernelgauge.packaging.optimize import Optimized, optimize
 
 MODELS = Path(__file__).parent / "packaged_models"
+
+
+def by_hand(name: str, folder: Path) -> str:
+    """The answers to a model's problems as a contestant: each text with its parts in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in (MODELS / "answers" / name).glob("*.py"):
+        (folder / path.name).write_text(whole(path.read_text()))
+    return f"folder:{folder}"
 
 
 def line(name: str, found: Optimized) -> str:
@@ -40,6 +51,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="names of models, such as llama,vit")
     parser.add_argument("--pairs", type=int, default=30)
     parser.add_argument("--most-calls", type=int, default=60)
+    parser.add_argument("--single-calls", action="store_true", help="also modules that are one call of PyTorch")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     wanted = [name for name in given.only.split(",") if name] or [path.stem for path in sorted(MODELS.glob("*.py"))]
@@ -49,11 +61,14 @@ def main() -> None:
         found[name] = optimize(
             MODELS / f"{name}.py",
             given.out / name,
-            contestant=given.contestant,
+            contestant=by_hand(name, given.out / "answers" / name)
+            if given.contestant == "expert"
+            else given.contestant,
             name=f"{name}_kernels",
             device=given.device,
             protocol=given.protocol,
             most=given.most_calls,
+            single_calls=given.single_calls,
             pairs=given.pairs,
             replace=True,
             tell=lambda what, name=name: print(f"{name}: {what}", file=sys.stderr),

@@ -11,6 +11,8 @@ from commands import command_here
 from packages import PROBLEMS, complaints
 
 from kernelgauge.packaging.cutting import cuts_of, loaded_model
+from kernelgauge.packaging.runtime.graphs import read
+from kernelgauge.packaging.runtime.patching import module_trace
 from kernelgauge.problems.loader import load_problem
 
 pytestmark = [pytest.mark.processes, pytest.mark.proof("packaging", unit="package")]
@@ -43,6 +45,54 @@ def test_a_model_is_cut_at_its_outermost_small_modules(tmp_path: Path) -> None:
         torch.testing.assert_close(scope["Model"]()(*given), model.blocks[0].act(*given))
     whole = cuts_of(model, inputs, most=200, limit=8)
     assert [cut["modules"] for cut in whole["cuts"]] == [["blocks"]]
+
+
+class Attending(torch.nn.Module):
+    """A layer as a transformer's, on two heads of eight values."""
+
+    def __init__(self, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.both, self.dropout = torch.nn.Linear(16, 48), dropout
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        heads = self.both(x).view(*x.shape[:2], 3, 2, 8).permute(2, 0, 3, 1, 4)
+        answer = torch.nn.functional.scaled_dot_product_attention(*heads, dropout_p=self.dropout, is_causal=True)
+        return answer.transpose(1, 2).reshape(x.shape)
+
+
+def test_attention_is_written_as_every_device_and_type_has_it() -> None:
+    """PyTorch's kernel for it counts as a random one, and has no float64; without dropout neither matters."""
+    torch.manual_seed(0)
+    model, given = torch.nn.Sequential(Attending(), torch.nn.Linear(16, 4)), torch.randn(2, 5, 16)
+    found = cuts_of(model.eval(), [given], most=20, limit=8)
+    (cut,) = found["cuts"]
+    assert cut["modules"] == ["0"] and "aten.scaled_dot_product_attention" in cut["source"]
+    scope: dict = {}
+    exec(cut["source"], scope)
+    problem = scope["Model"]().eval()
+    own = [model[0].both.weight, model[0].both.bias]
+    with torch.no_grad():
+        for mine, theirs in zip(problem.parameters(), own, strict=True):
+            mine.copy_(theirs)
+        torch.testing.assert_close(problem(given), model[0](given))
+        torch.testing.assert_close(problem.double()(given.double()).float(), model[0](given))
+    same = [module_trace(each.float(), (given,), {}, 20) for each in (problem, model[0])]
+    assert len({read(trace).text for trace in same if trace}) == 1, "apply would not find it"
+
+
+def test_attention_that_drops_at_random_is_no_problem() -> None:
+    model = torch.nn.Sequential(Attending(dropout=0.5)).eval()
+    found = cuts_of(model, [torch.randn(2, 5, 16)], most=100, limit=8)
+    assert not found["cuts"] and "draws at random" in found["skipped"][0]["reason"], found
+
+
+def test_one_call_is_a_problem_where_it_is_asked_for() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(16, 48), torch.nn.Identity(), torch.nn.ReLU())
+    given = torch.randn(64, 16)
+    assert not cuts_of(model, [given], most=20, limit=8)["cuts"]
+    found = cuts_of(model, [given], most=20, limit=8, single=True)
+    assert {cut["modules"][0] for cut in found["cuts"]} <= {"0", "2"} and found["cuts"]
+    assert {"module": "1", "reason": "moves no values"} in found["skipped"]
 
 
 @pytest.mark.nightly

@@ -23,6 +23,9 @@ def optimize(
     protocol: ProtocolName = "strict",
     most: Annotated[int, typer.Option("--most-calls", min=2, help="Calls of ATen in a problem.")] = 60,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Problems, the most of the time first.")] = 8,
+    single_calls: Annotated[
+        bool, typer.Option("--single-calls", help="Also modules that are one call of PyTorch, such as linear layers.")
+    ] = False,
     pairs: Annotated[
         int, typer.Option("--pairs", min=6, help="Runs of the model, with the package and without.")
     ] = 15,
@@ -52,6 +55,7 @@ def optimize(
             protocol=protocol,
             most=most,
             limit=limit,
+            single_calls=single_calls,
             pairs=pairs,
             licence=licence,
             replace=replace,

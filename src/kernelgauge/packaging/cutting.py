@@ -3,13 +3,15 @@
 Runs in a process of its own, as a module: `python -m kernelgauge.packaging.cutting`, a request on standard input and
 an answer on standard output, both JSON. The model's code is its owner's, and has no place in the trusted parent.
 
-Request: `path`, `device`, `most` (calls of ATen in a problem), `limit` (problems). Answer: `cuts`, `skipped`.
+Request: `path`, `device`, `most` (calls of ATen in a problem), `limit` (problems), `single` (whether modules that are
+one call of PyTorch become problems too). Answer: `cuts`, `skipped`.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import operator
 import os
 import re
 import sys
@@ -32,7 +34,8 @@ _VIEWS = (
     *("t", "view", "_unsafe_view", "transpose", "permute", "unsqueeze", "squeeze", "expand", "reshape", "slice"),
     *("select", "detach", "alias", "clone", "split"),
 )
-_LEAST_CALLS = 2
+# What PyTorch makes of attention differs by device and type, and none of it can be asked in float64.
+_ATTENTION = re.compile(r"aten\._scaled_dot_product_\w*attention\w*\.default")
 _LEAST_SHARE = 0.005
 
 
@@ -45,7 +48,7 @@ def loaded_model(path: Path, device: str) -> tuple[torch.nn.Module, list[Any]]:
     return model, inputs
 
 
-def cuts_of(model: torch.nn.Module, inputs: list[Any], most: int, limit: int) -> dict[str, Any]:
+def cuts_of(model: torch.nn.Module, inputs: list[Any], most: int, limit: int, single: bool = False) -> dict[str, Any]:
     """Problems of a model: the outermost modules that are small enough, those with the most of its time first."""
     seconds = _seconds(model, inputs)
     seen, _ = seen_calls(model, lambda: model(*inputs))
@@ -59,7 +62,7 @@ def cuts_of(model: torch.nn.Module, inputs: list[Any], most: int, limit: int) ->
         if trace is None:
             continue  # its own modules may be small enough
         inside.append(name)
-        if reason := _unfit(trace, module):
+        if reason := _unfit(trace, single):
             skipped.append({"module": name, "reason": reason})
             continue
         text = read(trace).text
@@ -87,16 +90,18 @@ def _trace(module: torch.nn.Module, seen: Seen, most: int) -> Trace | None:
     return module_trace(module, args, kwargs, most)
 
 
-def _unfit(trace: Trace, module: torch.nn.Module) -> str | None:
+def _unfit(trace: Trace, single: bool) -> str | None:
     """Why no problem is made of a module, in words that follow its name."""
     calls = [node for node in trace.module.graph.nodes if node.op == "call_function"]
     work = [n for n in calls if isinstance(n.target, torch._ops.OpOverload) and _plain_name(n.target) not in _VIEWS]
-    if len(work) < _LEAST_CALLS:
+    if not work:
+        return "moves no values"
+    if len(work) == 1 and not single:
         return "is one call of PyTorch"
     if any(node.op == "get_attr" for node in trace.module.graph.nodes):
         return "holds a constant tensor"
     for node in work:
-        if torch.Tag.nondeterministic_seeded in node.target.tags:
+        if torch.Tag.nondeterministic_seeded in node.target.tags and not _attends(node):
             return f"draws at random ({node.target})"
         if node.target._schema.is_mutable:
             return f"writes to what it is given ({node.target})"
@@ -104,6 +109,19 @@ def _unfit(trace: Trace, module: torch.nn.Module) -> str | None:
     if floats - {torch.float32}:
         return "computes in a narrower type than float32, and a problem's text is in that"
     return None
+
+
+def _attends(node: torch.fx.Node) -> bool:
+    """Whether it is a kernel of PyTorch's for attention that drops nothing, and whose answer alone is used."""
+    if not _ATTENTION.fullmatch(str(node.target)) or _arguments(node).get("dropout_p"):
+        return False
+    return all(user.target is operator.getitem and user.args[1] == 0 for user in node.users)
+
+
+def _arguments(node: torch.fx.Node) -> dict[str, Any]:
+    """What a call of ATen is given, by the names of its schema; what it is not given is left out."""
+    named = zip((each.name for each in node.target._schema.arguments), node.args, strict=False)  # type: ignore[union-attr]
+    return {**dict(named), **node.kwargs}
 
 
 def _seconds(model: torch.nn.Module, inputs: list[Any]) -> dict[str, float]:
@@ -207,9 +225,22 @@ def _body(trace: Trace, names: dict[int, str]) -> list[str]:
 def _call(node: torch.fx.Node, known: dict[torch.fx.Node, str]) -> str:
     arguments = [_written(each, known) for each in node.args]
     if not isinstance(node.target, torch._ops.OpOverload):  # one of several results
-        return f"{arguments[0]}[{arguments[1]}]"
+        return arguments[0] if _attends(node.args[0]) else f"{arguments[0]}[{arguments[1]}]"  # type: ignore[arg-type]
+    if _attends(node):
+        return _attention(node, known)
     arguments += [f"{name}={_written(each, known)}" for name, each in node.kwargs.items()]
-    return f"{node.target}({', '.join(arguments)})"
+    # The same layouts come of no other type or device, and a view that is not there fails.
+    target = "aten.reshape.default" if node.target is torch.ops.aten.view.default else node.target
+    return f"{target}({', '.join(arguments)})"
+
+
+def _attention(node: torch.fx.Node, known: dict[torch.fx.Node, str]) -> str:
+    """The call that every device and type has, and that PyTorch makes the same kernel of."""
+    given = _arguments(node)
+    query, key, value = (_written(given[name], known) for name in ("query", "key", "value"))
+    mask = _written(given.get("attn_bias", given.get("attn_mask")), known)
+    more = f"0.0, {given.get('is_causal', False)}, scale={given.get('scale')!r}"
+    return f"aten.scaled_dot_product_attention.default({query}, {key}, {value}, {mask}, {more})"
 
 
 def _written(value: Any, known: dict[torch.fx.Node, str]) -> str:
@@ -244,7 +275,7 @@ def main() -> None:
     request = json.loads(sys.stdin.read())
     with answer:
         model, inputs = loaded_model(Path(request["path"]), request["device"])
-        json.dump(cuts_of(model, inputs, request["most"], request["limit"]), answer)
+        json.dump(cuts_of(model, inputs, request["most"], request["limit"], request["single"]), answer)
 
 
 if __name__ == "__main__":

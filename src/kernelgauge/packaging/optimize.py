@@ -87,6 +87,7 @@ def optimize(
     protocol: str | Protocol = "strict",
     most: int = 60,
     limit: int = 8,
+    single_calls: bool = False,
     pairs: int = 15,
     licence: str = UNSTATED,
     replace: bool = False,
@@ -101,6 +102,8 @@ def optimize(
         contestant: who answers, as `run` takes it; the files of a `folder:DIR` are named after the problems.
         most: calls of ATen in a problem; of modules within each other, the outermost that has no more is one.
         limit: problems, those with the most of the model's time first.
+        single_calls: also modules that are one call of PyTorch, such as linear layers: a compiler has nothing to gain
+            there, a kernel written by hand may have.
         pairs: runs of the model with the package and without.
 
     Raises:
@@ -113,7 +116,7 @@ def optimize(
     check_package_name(name)
     source = own_file.read(path)
     where = running_device(device)
-    asked = {"path": str(path.absolute()), "device": where, "most": most, "limit": limit}
+    asked = {"path": str(path.absolute()), "device": where, "most": most, "limit": limit, "single": single_calls}
     cut = StoredCuts(out / "cuts.json", source, asked)
     found = cut.found
     # A package without its measurement is what an interrupted call has left: it is written anew.
