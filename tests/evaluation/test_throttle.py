@@ -9,8 +9,9 @@ import pytest
 
 from kernelgauge.config import load_protocol
 from kernelgauge.errors import MachineError
-from kernelgauge.evaluation.measurement.measure import Measurement
-from kernelgauge.evaluation.measurement.samples import NS_PER_MS
+from kernelgauge.evaluation.measurement.published import by_timer
+from kernelgauge.evaluation.measurement.samples import NS_PER_MS, Samples
+from kernelgauge.evaluation.measurement.throttle import Throttle
 from kernelgauge.hardware.clocks import Reading
 
 HOT = 0x40
@@ -48,17 +49,17 @@ class Side:
 
 def kept(*reasons: int) -> tuple[list[int], list[int]]:
     """Of which series the samples of reference and candidate are, where these were NVML's reasons after each."""
-    measurement = Measurement(load_protocol("v0.1").timing_on("cpu"), "cpu")
-    measurement._clocks = Clocks(*reasons)  # type: ignore[assignment]
+    throttle, samples = Throttle("cpu"), Samples()
+    throttle._clocks = Clocks(*reasons)  # type: ignore[assignment]
     own = Side()
     reference = SimpleNamespace(
         side=own, blamed=lambda _: nullcontext(), arguments=[], master=None, call_seed=1, draw=str, rest=str
     )
     candidate = Side()
-    measurement._by_timer(reference, candidate)  # type: ignore[arg-type]
-    both = measurement._samples.reference, measurement._samples.candidate
-    own, other = ([round(sample.computed_ns / NS_PER_MS) for sample in samples] for samples in both)
-    return own, other
+    by_timer(load_protocol("v0.1").timing_on("cpu"), samples, reference, candidate, throttle)  # type: ignore[arg-type]
+    both = samples.reference, samples.candidate
+    of_reference, of_candidate = ([round(sample.computed_ns / NS_PER_MS) for sample in each] for each in both)
+    return of_reference, of_candidate
 
 
 def test_calls_under_throttle_are_taken_again() -> None:

@@ -19,16 +19,17 @@ import torch
 
 from kernelgauge.checks.numerics import Distance
 from kernelgauge.config import TimingPlan
-from kernelgauge.errors import MachineError, OutOfDeviceMemory, ReferenceTooLarge
+from kernelgauge.errors import OutOfDeviceMemory, ReferenceTooLarge
 from kernelgauge.evaluation.correctness import verdicts
 from kernelgauge.evaluation.correctness.timed_outputs import Inputs, agree, verify
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.measurement.batch import Batch, Uneven, affordable
 from kernelgauge.evaluation.measurement.deck import Deck
+from kernelgauge.evaluation.measurement.published import by_timer, one_after_the_other
 from kernelgauge.evaluation.measurement.samples import NS_PER_MS, Sample, Samples
+from kernelgauge.evaluation.measurement.throttle import Throttle
 from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.evaluation.sides.side import Call, Side
-from kernelgauge.hardware.clocks import GpuClocks, Reading, summary
 from kernelgauge.hardware.cores import keeping_off, launch_core, launch_cores, pin, spread_threads
 from kernelgauge.schema import Outcome, Timing
 from kernelgauge.timing.quiet_memory import QuietMemory
@@ -43,8 +44,6 @@ _DEVICE_SECONDS = 0.25
 # A call is launch-bound if its kernels would take less than this share of it.
 _BUSY = 0.8
 _MOST_PAIRS_THROTTLED = 50
-# Of calls under one timer, which take as long as many pairs.
-_MOST_SERIES_THROTTLED = 3
 # Share of calls: fewer may be accidents, and what they took is charged.
 _MOST_UNFINISHED = 0.5
 _FEWEST_CALLS = 10
@@ -82,11 +81,10 @@ class Measurement:
         on_gpu = device != "cpu"
         self._samples = Samples(claims=on_gpu)
         self._quiet_memory = QuietMemory(device)
-        self._clocks = GpuClocks(device) if on_gpu else None
+        self._throttle = Throttle(device)
         self._core = launch_core(device) if on_gpu else None
         # Other devices have launch cores too, and this thread looks for messages without sleeping.
         self._launching = launch_cores() if on_gpu else []
-        self._readings: list[Reading] = []
         self._drawn: Inputs | None = None
         self._device_ms: tuple[float, float] | None = None
         self._reference_first = True
@@ -113,9 +111,10 @@ class Measurement:
             asked_again = number > self.plan.processes
             self._stopped = "budget" if asked_again and self._stopped == "budget" else stopped
         elif self._device == "cpu":
-            self._stopped = self._one_after_the_other(reference, candidate, started, number / self.plan.processes)
+            share = number / self.plan.processes
+            self._stopped = one_after_the_other(self.plan, self._samples, reference, candidate, started, share)
         else:
-            self._stopped = self._by_timer(reference, candidate)
+            self._stopped = by_timer(self.plan, self._samples, reference, candidate, self._throttle)
         self._samples.ends.append(len(self._samples.reference))
         enough = len(self._samples.candidate) >= _FEWEST_CALLS
         if enough and (unfinished := self._samples.unfinished()) > _MOST_UNFINISHED:
@@ -204,7 +203,7 @@ class Measurement:
         while True:
             self._pair(reference, candidate, samples, f"timed call {len(samples.reference) + 1}")
             count = len(samples.reference)
-            if self._slowed_down(_MOST_PAIRS_THROTTLED):
+            if self._throttle.slowed_down(_MOST_PAIRS_THROTTLED):
                 samples.drop_block()
                 continue
             if samples.claims and count % 2:
@@ -259,57 +258,6 @@ class Measurement:
             if told and row >= _FEWEST_ROWS:
                 break
         return shortest
-
-    def _slowed_down(self, most: int) -> bool:
-        """Look at the GPU after calls: whether its clock was held down by heat or the power supply, so that they say
-        nothing. Raises MachineError if it was more than so many times."""
-        if self._clocks is None or not self._clocks.available:
-            return False
-        reading = self._clocks.read()
-        if reading is None:
-            return False
-        self._readings.append(reading)
-        if reading.slowed_down and sum(each.slowed_down for each in self._readings) > most:
-            state = f"{reading.sm_mhz} MHz at {reading.temperature} degrees, reasons {reading.reasons:#x}"
-            raise MachineError(f"the GPU is slowed down by heat or its power supply and stays so: {state}")
-        return reading.slowed_down
-
-    def _one_after_the_other(self, reference: Reference, candidate: Side, started: float, share: float) -> Why:
-        """The published procedure: warm-ups, then a fixed count of calls on one set of inputs, reference first."""
-        reference.draw("own")
-        reference.rest()
-        candidate.process.freeze()
-        whys: list[Why] = []
-        for side, samples in ((reference.side, self._samples.reference), (candidate, self._samples.candidate)):
-            side.stage(reference.arguments, reference.master, reference.call_seed)
-            for _ in range(self.plan.warmups):
-                side.call()
-            while True:
-                call = side.call()
-                samples.append(Sample(call.computed_ns, call.copy_ns, call.claim.forward_ns))
-                seconds = time.monotonic() - started
-                if why := finished(self.plan, len(samples), seconds, None, self.plan.resolution, share):
-                    whys.append(why)
-                    break
-            side.process.freeze()
-            started = time.monotonic()
-        return "budget" if "budget" in whys else "fixed"
-
-    def _by_timer(self, reference: Reference, candidate: Side) -> Why:
-        """The published procedure on a GPU: each worker's timer measures many calls on one set of inputs."""
-        reference.draw("own")
-        reference.rest()
-        candidate.process.freeze()
-        for side, samples in ((reference.side, self._samples.reference), (candidate, self._samples.candidate)):
-            slowed_down = True
-            while slowed_down:
-                with reference.blamed(side):
-                    side.stage(reference.arguments, reference.master, reference.call_seed)
-                    taken = side.samples(self.plan.timer, self.plan.warmups, self.plan.max_samples)
-                side.process.freeze()
-                slowed_down = self._slowed_down(_MOST_SERIES_THROTTLED)
-            samples.extend(Sample(round(ms * NS_PER_MS), 0, round(ms * NS_PER_MS)) for ms in taken)
-        return "fixed"
 
     def _take_device_time(self, reference: Reference, candidate: Side) -> None:
         """Median device time of both sides, launches left out, on fresh inputs; left out where a side cannot."""
@@ -370,7 +318,7 @@ class Measurement:
             device_candidate_ms=device_ms[1] if device_ms else None,
             launch_bound=device_ms is not None
             and any(device < _BUSY * call for device, call in zip(device_ms, calls_ms, strict=True)),
-            gpu=summary(self._readings),
+            gpu=self._throttle.summary(),
             reference_samples_ms=tuple(round(sample, 6) for sample in reference_ms),
             candidate_samples_ms=tuple(round(sample, 6) for sample in candidate_ms),
             rounds=tuple(samples.rounds()),
