@@ -2,7 +2,7 @@
 
     python benchmarks/languages.py folder OUT [--only triton cuda ...]
     kernelgauge run --contestant folder:OUT --protocol quick --device cuda --sizes full --out RUN
-    python benchmarks/languages.py table RUN [--json languages.json] [--page languages.md]
+    python benchmarks/languages.py table RUN... [--json languages.json] [--page languages.md]
 
 `benchmarks/languages` holds what was written for this comparison. Triton's candidates are those of the contestant
 `expert`, with their parts in the text; some are taken from `cuda_candidates` and `honest_kernels`, by path
@@ -154,22 +154,28 @@ def _docstring(node: ast.AST) -> range:
     return range(0)
 
 
-def figures(run: Run) -> dict[str, Any]:
-    """What a run of the folder says: where it was measured, and a row for each candidate, by problem.
+def figures(runs: Sequence[Run]) -> dict[str, Any]:
+    """What runs of the folder say: where they were made, and a row for each candidate, by problem.
 
-    Raises StoreError: nothing has been judged yet.
+    Raises:
+        StoreError: nothing has been judged yet.
+        UsageError: runs under two protocols, at two sizes or on two kinds of card, whose times cannot be compared.
     """
-    records = sorted(run.latest(), key=lambda each: (_place(each.problem), each.sample))
-    if not records:
-        raise StoreError(f"{run.path} holds no evaluation yet")
-    newest = max(records, key=lambda each: each.created)
+    rows = [(record, run.source(record.candidate_digest)) for run in runs for record in run.latest()]
+    if not rows:
+        raise StoreError(f"{', '.join(str(run.path) for run in runs)} holds no evaluation yet")
+    made = {(each.protocol, each.sizes, each.environment.gpu) for each, _ in rows}
+    if len(made) > 1:
+        raise UsageError(f"these runs cannot stand in one table: {'; '.join(sorted(map(str, made)))}")
+    rows.sort(key=lambda row: (_place(row[0].problem), row[0].sample))
+    newest = max((record for record, _ in rows), key=lambda each: each.created)
     return shortened(
         {
             "date": newest.created.date().isoformat(),
-            "protocol": run.header.protocol,
-            "sizes": run.header.sizes,
+            "protocol": newest.protocol,
+            "sizes": newest.sizes,
             "environment": newest.environment.model_dump(mode="json"),
-            "rows": [_row(record, run.source(record.candidate_digest)) for record in records],
+            "rows": [_row(record, source) for record, source in rows],
         }
     )
 
@@ -248,8 +254,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folder = commands.add_parser("folder", help="write the folder to be judged")
     folder.add_argument("out", type=Path)
     folder.add_argument("--only", nargs="+", choices=LANGUAGES, default=LANGUAGES, metavar="LANGUAGE")
-    table = commands.add_parser("table", help="the table of a run of that folder")
-    table.add_argument("run", type=Path)
+    table = commands.add_parser("table", help="the table of one run of that folder, or of several")
+    table.add_argument("runs", nargs="+", type=Path, metavar="RUN")
     table.add_argument("--json", type=Path, help="write the figures there")
     table.add_argument("--page", type=Path, help="write the Markdown there instead of printing it")
     asked = parser.parse_args(arguments)
@@ -257,7 +263,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if asked.command == "folder":
             print(f"{assemble(asked.out, asked.only)} candidates in {asked.out}")
             return
-        content = figures(Run.read(asked.run))
+        content = figures([Run.read(each) for each in asked.runs])
     except (UsageError, StoreError) as error:
         raise SystemExit(str(error)) from error
     if asked.json:

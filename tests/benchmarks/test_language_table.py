@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from factories import BOUND, make_candidate, make_evaluation, make_header
+from factories import BOUND, make_candidate, make_environment, make_evaluation, make_header
 
 from kernelgauge.backends.registry import detect
 from kernelgauge.checks.rules import SETS, read
@@ -123,7 +123,8 @@ def judged(path: Path) -> Path:
         ):
             source = CANDIDATE if language == "cuda" else "import triton\n"
             candidate = make_candidate(problem, source, backend=language, sample=sample)
-            values: dict[str, Any] = {"backend": language, "sample": sample, "candidate_digest": candidate.digest}
+            values: dict[str, Any] = {"backend": language, "sample": sample, "protocol": "quick"}
+            values["candidate_digest"] = candidate.digest
             run.append(make_evaluation(problem, **values, **changes), candidate)
     return path
 
@@ -148,6 +149,18 @@ def test_a_run_becomes_figures_and_a_page(tmp_path: Path) -> None:
     assert "| 1/88 GELU | cuda | passed | 9 | 1.2 | 0.01 | 0.5 | 4 | 50 % |" in text
     assert "| 1/88 GELU | helion | wrong value | 1 | 1.2 | 3.2 | – | – | – |" in text
     assert "1/88 in helion, wrong value: the candidate was wrong_value in trial 2" in text
+
+
+def test_runs_on_two_cards_are_no_table(tmp_path: Path) -> None:
+    from languages import main
+
+    candidate = make_candidate("1/40")
+    with Run.create(tmp_path / "other", make_header(protocol="quick")) as run:
+        elsewhere = make_environment(gpu="NVIDIA H100 80GB HBM3")
+        values: dict[str, Any] = {"candidate_digest": candidate.digest, "protocol": "quick", "environment": elsewhere}
+        run.append(make_evaluation("1/40", **values), candidate)
+    with pytest.raises(SystemExit, match=r"cannot stand in one table: .*H100.*; .*H200"):
+        main(["table", str(judged(tmp_path / "run")), str(tmp_path / "other")])
 
 
 def test_what_is_no_run_is_said(tmp_path: Path) -> None:

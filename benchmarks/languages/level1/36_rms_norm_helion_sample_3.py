@@ -3,8 +3,10 @@ import helion.language as hl
 import torch
 import torch.nn as nn
 
+CONFIG = helion.Config(block_sizes=[1, 128], loop_orders=[[1, 0]], reduction_loops=[None], num_warps=8)
 
-@helion.kernel(config=helion.Config(block_sizes=[1, 128], reduction_loops=[None], num_warps=8), static_shapes=True)
+
+@helion.kernel(config=CONFIG, static_shapes=True)
 def rms_norm(x: torch.Tensor, eps: float) -> torch.Tensor:
     """A tile is neighbouring pixels with all their features, which stay in registers."""
     batch, features, pixels = x.size()

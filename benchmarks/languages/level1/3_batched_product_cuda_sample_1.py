@@ -9,7 +9,7 @@ SOURCE = r"""
 
 // In float32 on CUDA cores: a block computes 128 by 128 outputs, a thread 8 by 8 of them, in registers. Two tiles of
 // each operand lie in shared memory, so that the next ones are loaded while these are multiplied.
-constexpr int TILE = 128, DEPTH = 16, EACH = 8, THREADS = 256;
+constexpr int TILE = 128, DEPTH = 8, EACH = 8, THREADS = 256;
 constexpr int PITCH = TILE + 4;  // A lies transposed: its columns must not all fall on one bank
 
 __global__ void __launch_bounds__(THREADS, 2)
@@ -20,31 +20,24 @@ bmm_kernel(const float* __restrict__ a, const float* __restrict__ b, float* __re
     a += (int64_t)blockIdx.z * m * k + (int64_t)row0 * k;
     b += (int64_t)blockIdx.z * k * n + column0;
     c += (int64_t)blockIdx.z * m * n + (int64_t)row0 * n + column0;
-    // What a thread loads of a tile: two float4 of A (four to a row of 16) and two of B (32 to a row of 128).
-    const int row_a = thread / 4, quad_a = thread % 4;
+    // What a thread loads of a tile: a float4 of A (two to a row of 8) and one of B (32 to a row of 128).
+    const int row_a = thread / 2, quad_a = thread % 2;
     const int row_b = thread / 32, quad_b = thread % 32;
     // Its outputs: two groups of four rows and of four columns, 64 apart, so that a warp reads neighbouring float4.
     const int y = thread / 16, x = thread % 16;
 
-    float4 next_a[2], next_b[2];
+    float4 next_a, next_b;
     auto load = [&](int depth) {
-        #pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            next_a[i] = *reinterpret_cast<const float4*>(&a[(int64_t)(row_a + 64 * i) * k + depth + 4 * quad_a]);
-            next_b[i] = *reinterpret_cast<const float4*>(&b[(int64_t)(depth + row_b + 8 * i) * n + 4 * quad_b]);
-        }
+        next_a = *reinterpret_cast<const float4*>(&a[(int64_t)row_a * k + depth + 4 * quad_a]);
+        next_b = *reinterpret_cast<const float4*>(&b[(int64_t)(depth + row_b) * n + 4 * quad_b]);
     };
     auto stage = [&](int buffer) {
-        float* to_a = reinterpret_cast<float*>(tile_a[buffer]);
-        #pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            float* column = to_a + 4 * quad_a * PITCH + row_a + 64 * i;
-            column[0] = next_a[i].x;
-            column[PITCH] = next_a[i].y;
-            column[2 * PITCH] = next_a[i].z;
-            column[3 * PITCH] = next_a[i].w;
-            tile_b[buffer][(row_b + 8 * i) * (TILE / 4) + quad_b] = next_b[i];
-        }
+        float* column = reinterpret_cast<float*>(tile_a[buffer]) + 4 * quad_a * PITCH + row_a;
+        column[0] = next_a.x;
+        column[PITCH] = next_a.y;
+        column[2 * PITCH] = next_a.z;
+        column[3 * PITCH] = next_a.w;
+        tile_b[buffer][row_b * (TILE / 4) + quad_b] = next_b;
     };
 
     float total[EACH][EACH] = {};

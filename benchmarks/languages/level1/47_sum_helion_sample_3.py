@@ -3,8 +3,10 @@ import helion.language as hl
 import torch
 import torch.nn as nn
 
+CONFIG = helion.Config(block_sizes=[32, 1, 128], loop_orders=[[1, 0]], num_warps=4)
 
-@helion.kernel(config=helion.Config(block_sizes=[32, 1, 128], num_warps=4), static_shapes=True)
+
+@helion.kernel(config=CONFIG, static_shapes=True)
 def summed(x: torch.Tensor) -> torch.Tensor:
     batch, length, columns = x.size()
     y = torch.empty([batch, columns], dtype=x.dtype, device=x.device)
