@@ -3,7 +3,7 @@ import torch.nn as nn
 from numba import cuda, float32
 
 THREADS = 256
-EACH = 4
+EACH = 4  # outputs of a thread
 LARGEST = 64  # window
 STAGED = THREADS * EACH + LARGEST
 
@@ -16,9 +16,19 @@ def pool_kernel(x, y, length, out_length, size, padding):
     tile = threads * EACH
     first = cuda.blockIdx.x * tile
     row = cuda.blockIdx.y
-    for i in range(thread, tile + size - 1, threads):
-        at = first + i - padding
-        staged[i] = x[row * length + at] if at >= 0 and at < length else float32(0.0)
+    begin = first - padding
+    if begin >= 0 and begin + tile + size <= length:
+        # Loads do not pass stores, so all four come first.
+        at = row * length + begin + thread
+        a, b, c, d = x[at], x[at + threads], x[at + 2 * threads], x[at + 3 * threads]
+        staged[thread], staged[thread + threads] = a, b
+        staged[thread + 2 * threads], staged[thread + 3 * threads] = c, d
+        for i in range(thread, size - 1, threads):
+            staged[tile + i] = x[row * length + begin + tile + i]
+    else:
+        for i in range(thread, tile + size - 1, threads):
+            at = begin + i
+            staged[i] = x[row * length + at] if at >= 0 and at < length else float32(0.0)
     cuda.syncthreads()
     for i in range(thread, tile, threads):
         if first + i < out_length:

@@ -24,15 +24,25 @@ def depthwise_kernel(x, weight, y, channels, height, width):
         at += width
         b0, b1, b2 = x[at], x[at + 1], x[at + 2]
         rows = out_height - top
-        for _ in range(ROWS if rows > ROWS else rows):
+        rows = ROWS if rows > ROWS else rows
+        # Two rows at a time: loads do not pass stores, so they come first.
+        for _ in range(rows // 2):
             at += width
             c0, c1, c2 = x[at], x[at + 1], x[at + 2]
-            total = a0 * w0 + a1 * w1 + a2 * w2
-            total += b0 * w3 + b1 * w4 + b2 * w5
+            at += width
+            d0, d1, d2 = x[at], x[at + 1], x[at + 2]
+            upper = (a0 * w0 + a1 * w1 + a2 * w2) + (b0 * w3 + b1 * w4 + b2 * w5)
+            lower = (b0 * w0 + b1 * w1 + b2 * w2) + (c0 * w3 + c1 * w4 + c2 * w5)
+            y[to] = upper + (c0 * w6 + c1 * w7 + c2 * w8)
+            y[to + out_width] = lower + (d0 * w6 + d1 * w7 + d2 * w8)
+            to += 2 * out_width
+            a0, a1, a2 = c0, c1, c2
+            b0, b1, b2 = d0, d1, d2
+        if rows % 2:
+            at += width
+            c0, c1, c2 = x[at], x[at + 1], x[at + 2]
+            total = (a0 * w0 + a1 * w1 + a2 * w2) + (b0 * w3 + b1 * w4 + b2 * w5)
             y[to] = total + (c0 * w6 + c1 * w7 + c2 * w8)
-            to += out_width
-            a0, a1, a2 = b0, b1, b2
-            b0, b1, b2 = c0, c1, c2
 
 
 def flat(tensor):
