@@ -197,6 +197,7 @@ def _row(record: Evaluation, source: str) -> dict[str, Any]:
         "build_s": record.seconds.get("build"),
         "first_call_s": record.first_call_s,
         "ms": timing.candidate_ms if timing else None,
+        "standing": record.standing,
         "speedup": timing.speedup if timing else None,
         "low": timing.interval[0] if timing else None,
         "high": timing.interval[1] if timing else None,
@@ -213,7 +214,8 @@ def page(content: dict[str, Any]) -> Iterator[Block]:
     )
     rows = content["rows"]
     yield Paragraph(
-        "How many times as fast as eager PyTorch; a dash where there is no candidate or it has not passed."
+        "How many times as fast as eager PyTorch; a dash where there is no candidate or it has not passed, `unclear` "
+        "where the interval is too wide to tell."
     )
     yield _side_by_side(rows)
     yield Paragraph("Every candidate:")
@@ -227,12 +229,17 @@ def page(content: dict[str, Any]) -> Iterator[Block]:
 def _side_by_side(rows: list[dict[str, Any]]) -> Table:
     spoken = [name for name in LANGUAGES if any(row["language"] == name for row in rows)]
     names = {row["problem"]: row["name"] for row in rows}
-    speed = {(row["problem"], row["language"]): row["speedup"] for row in rows}
+    speed = {(row["problem"], row["language"]): _speed(row) for row in rows}
     body = [
-        [f"{problem} {name}", *(number(speed.get((problem, each)), 3) for each in spoken)]
+        [f"{problem} {name}", *(speed.get((problem, each), "–") for each in spoken)]
         for problem, name in names.items()
     ]
     return Table(("problem", *spoken), body)
+
+
+def _speed(row: dict[str, Any]) -> str:
+    """How many times as fast, unless its interval is too wide to tell."""
+    return "unclear" if row["standing"] == "unclear" else number(row["speedup"], 3)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
@@ -243,7 +250,8 @@ def _cells(row: dict[str, Any]) -> list[str]:
         words(row["verdict"]),
         str(row["lines"]),
         *(number(row[name], 2) for name in ("build_s", "first_call_s")),
-        *(number(row[name], 3) for name in ("ms", "speedup")),
+        number(row["ms"], 3),
+        _speed(row),
         "–" if share is None else f"{100 * share:.0f} %",
     ]
 

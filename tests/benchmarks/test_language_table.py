@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from factories import BOUND, make_candidate, make_environment, make_evaluation, make_header
+from factories import BOUND, make_candidate, make_environment, make_evaluation, make_header, make_timing
 
 from kernelgauge.backends.registry import detect
 from kernelgauge.checks.rules import SETS, read
@@ -114,12 +114,14 @@ def test_a_file_in_another_language_than_its_name_says_is_refused(
 
 
 def judged(path: Path) -> Path:
-    """A run as it would be: CUDA and Triton right, Helion wrong, in no order."""
+    """A run as it would be: CUDA and Triton right, Helion wrong, Numba too restless to tell, in no order."""
+    restless = make_timing(1.5).model_copy(update={"interval": (0.15, 15.0)})
     with Run.create(path, make_header(protocol="quick", problems=("1/23", "1/88"))) as run:
         for problem, language, sample, changes in (
             ("1/88", "helion", 3, {"outcome": "wrong_value", "first_call_s": 3.25}),
             ("1/88", "cuda", 1, {"speedup": 4.0, "first_call_s": 0.01, "bound": BOUND}),
             ("1/23", "triton", 0, {"speedup": 1.5, "bound": BOUND}),
+            ("1/23", "numba", 4, {"timing": restless}),
         ):
             source = CANDIDATE if language == "cuda" else "import triton\n"
             candidate = make_candidate(problem, source, backend=language, sample=sample)
@@ -137,15 +139,16 @@ def test_a_run_becomes_figures_and_a_page(tmp_path: Path) -> None:
     rows = json.loads(figures.read_text())["rows"]
     assert [(row["problem"], row["language"]) for row in rows] == [
         ("1/23", "triton"),
+        ("1/23", "numba"),
         ("1/88", "cuda"),
         ("1/88", "helion"),
     ]
-    cuda = rows[1]
+    cuda = rows[2]
     assert (cuda["lines"], cuda["build_s"], cuda["first_call_s"]) == (9, 1.25, 0.01)
     assert (cuda["ms"], cuda["speedup"], cuda["of_the_bound"]) == (0.5, 4.0, 0.5)
     text = page.read_text()
-    assert "| problem | triton | cuda | helion |" in text
-    assert "| 1/88 GELU | – | 4 | – |" in text and "| 1/23 softmax | 1.5 | – | – |" in text
+    assert "| problem | triton | cuda | helion | numba |" in text
+    assert "| 1/88 GELU | – | 4 | – | – |" in text and "| 1/23 softmax | 1.5 | – | – | unclear |" in text
     assert "| 1/88 GELU | cuda | passed | 9 | 1.2 | 0.01 | 0.5 | 4 | 50 % |" in text
     assert "| 1/88 GELU | helion | wrong value | 1 | 1.2 | 3.2 | – | – | – |" in text
     assert "1/88 in helion, wrong value: the candidate was wrong_value in trial 2" in text
