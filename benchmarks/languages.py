@@ -31,7 +31,7 @@ from result_files import shortened
 from result_text import number, words
 
 from kernelgauge.backends.registry import detect
-from kernelgauge.errors import StoreError, UsageError
+from kernelgauge.errors import CandidateError, StoreError, UsageError
 from kernelgauge.expert.contestant import Expert
 from kernelgauge.generation.folder import Folder, read_source
 from kernelgauge.schema import Evaluation
@@ -76,6 +76,7 @@ def texts() -> dict[tuple[str, str], str]:
 
     Raises:
         UsageError: two files answer one problem in one language, or a file's sample number is not its language's.
+        CandidateError: a file cannot be read.
     """
     found = dict(_written())
     for (problem, language), path in REUSED.items():
@@ -94,9 +95,11 @@ def _written() -> Iterator[tuple[tuple[str, str], str]]:
         for sample in folder.samples(problem):
             file = folder.file(problem, sample)
             source = read_source(file)
-            if LANGUAGES.index(detect(source)) != sample:
-                raise UsageError(f"{file} is written in {detect(source)}, and sample {sample} is {LANGUAGES[sample]}")
-            yield (problem, LANGUAGES[sample]), source
+            language = detect(source)
+            named = LANGUAGES[sample] if sample < len(LANGUAGES) else "no language"
+            if language != named:
+                raise UsageError(f"{file} is written in {language}, and sample {sample} is {named}")
+            yield (problem, language), source
 
 
 def _add(found: dict[tuple[str, str], str], problem: str, language: str, source: str) -> None:
@@ -272,7 +275,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"{assemble(asked.out, asked.only)} candidates in {asked.out}")
             return
         content = figures([Run.read(each) for each in asked.runs])
-    except (UsageError, StoreError) as error:
+    except (CandidateError, UsageError, StoreError) as error:
         raise SystemExit(str(error)) from error
     if asked.json:
         asked.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

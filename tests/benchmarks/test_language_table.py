@@ -101,15 +101,16 @@ def test_the_folder_is_one_that_a_run_judges(tmp_path: Path, capsys: pytest.Capt
         main(["folder", str(out)])
 
 
+@pytest.mark.parametrize(("sample", "named"), [(4, "numba"), (99, "no language")])
 def test_a_file_in_another_language_than_its_name_says_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sample: int, named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import languages
 
     (tmp_path / "languages" / "level1").mkdir(parents=True)
-    (tmp_path / "languages" / "level1" / "88_gelu_numba_sample_4.py").write_text("import triton\n")
+    (tmp_path / "languages" / "level1" / f"88_gelu_numba_sample_{sample}.py").write_text("import triton\n")
     monkeypatch.setattr(languages, "BENCHMARKS", tmp_path)
-    with pytest.raises(languages.UsageError, match="is written in triton, and sample 4 is numba"):
+    with pytest.raises(languages.UsageError, match=f"is written in triton, and sample {sample} is {named}"):
         languages.texts()
 
 
