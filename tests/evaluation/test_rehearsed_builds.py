@@ -1,4 +1,4 @@
-"""Kernels of Triton compiled in the build by a rehearsal of the first call: what it leaves, and what it never does."""
+"""Kernels of Triton compiled in the build by a rehearsal of the first call: what it leaves, what it never does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from kernelgauge.config import load_protocol
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.progress import Progress
 from kernelgauge.evaluation.rehearsal import key_of
+from kernelgauge.expert.contestant import Expert
 from kernelgauge.hardware.environment import environment
+from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Candidate, Problem
 from kernelgauge.session.session import Session
 
@@ -95,7 +97,9 @@ from kernelgauge.backends.loading import import_file
 from kernelgauge.backends.registry import backend_named
 with backend_named("triton").without_device():
     kernel = import_file(Path(sys.argv[1]), "candidate").scale
-    kernel.warmup(*[torch.float32] * 3, 2.5, int(sys.argv[2]), grid=(1,), **json.loads(sys.argv[3]))
+    kernel = kernel.fn if hasattr(kernel, "configs") else kernel
+    for chosen in json.loads(sys.argv[3]):
+        kernel.warmup(*[torch.float32] * 3, 2.5, int(sys.argv[2]), grid=(1,), **chosen)
 """
 
 
@@ -130,14 +134,13 @@ def kernels(folder: Path | None) -> set[str]:
 
 
 def compiled(tmp_path: Path, source: str, columns: int, *chosen: dict[str, int]) -> set[str]:
-    (tmp_path / "candidate.py").write_text(source)
-    told = {"KERNELGAUGE_ARCHITECTURE": "9.0a", "TRITON_CACHE_DIR": str(tmp_path / "cache")}
-    for each in chosen:
-        arguments = [str(tmp_path / "candidate.py"), str(columns), json.dumps(each)]
-        done = subprocess.run(
-            [sys.executable, "-c", NAMES, *arguments], env={**os.environ, **told}, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr[-2000:]
+    """What `warmup` compiles of the kernel, for a number of columns and each choice of its constants."""
+    path = tmp_path / "candidate.py"
+    path.write_text(source)
+    variables = {**os.environ, "KERNELGAUGE_ARCHITECTURE": "9.0a", "TRITON_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", NAMES, str(path), str(columns), json.dumps(chosen)]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
     return kernels(tmp_path / "cache")
 
 
@@ -160,11 +163,9 @@ def test_a_build_for_other_sizes_is_another_one(session: Session, tmp_path: Path
 def test_every_configuration_of_an_autotuned_kernel_is_left(session: Session, tmp_path: Path) -> None:
     source = candidate_of(TUNED, block="")
     progress = prepared(session, source)
-    # Not by `warmup` of the tuner, which would compile without choosing: each by itself.
-    plain = candidate_of()
-    lines = source.index("@triton.jit") - plain.index("@triton.jit")
-    assert lines > 0 and progress.failure is None
-    assert len(kernels(progress.build_dir)) == 4
+    assert progress.failure is None
+    chosen = [{"BLOCK": block, "num_warps": warps} for block in (512, 1024) for warps in (4, 8)]
+    assert kernels(progress.build_dir) == compiled(tmp_path, source, 4096, *chosen)
 
 
 @pytest.mark.parametrize(
@@ -202,10 +203,58 @@ def test_what_does_not_import_is_judged_when_it_is_loaded(session: Session) -> N
     assert progress.failure is None and kernels(progress.build_dir) == set()
 
 
+def test_where_the_problem_tells_no_shapes_without_values_nothing_is_rehearsed(session: Session) -> None:
+    looking = REFERENCE.replace("torch.rand(33, WIDTH)]", "torch.rand(33, WIDTH) + torch.rand(1).item()]")
+    progress = prepared(session, candidate_of(), looking)
+    assert progress.failure is None and kernels(progress.build_dir) == set()
+
+
 def test_a_text_that_compiles_ahead_itself_is_not_rehearsed() -> None:
     triton = backend_named("triton")
     own = candidate_of() + "\ndef compile_ahead():\n    pass\n"
     assert triton.rehearses(candidate_of(), "cuda") and not triton.rehearses(candidate_of(), "cpu")
     assert not triton.rehearses(own, "cuda") and not backend_named("cuda").rehearses(candidate_of(), "cuda")
+    assert not triton.compiles_ahead  # a first call may still compile: no hang is told by its silence
     job = job_of(own)
     assert key_of(job.candidate, "cuda", job.call) == key_of(job.candidate, "cuda", None)
+
+
+# A worker's first call by itself, with the build's kernels brought: prints the kernels that its compiler adds.
+FIRST_CALL = """
+import os, sys, torch
+from pathlib import Path
+from kernelgauge.backends.loading import import_file
+from kernelgauge.backends.registry import backend_named
+cache = Path(os.environ["TRITON_CACHE_DIR"])
+backend_named("triton").restore(Path(sys.argv[3]), cache)
+brought = set(cache.rglob("*"))
+problem, candidate = import_file(Path(sys.argv[1]), "problem"), import_file(Path(sys.argv[2]), "candidate")
+with torch.no_grad():
+    model = candidate.ModelNew(*problem.get_init_inputs()).cuda()
+    model(*[each.cuda() for each in problem.get_inputs()])
+torch.cuda.synchronize()
+print(*sorted(path.name for path in set(cache.rglob("*.cubin")) - brought))
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("key", ["1/10", "1/34", "1/68", "2/33", "2/60"])
+def test_on_a_gpu_the_first_call_compiles_nothing(cache_folder: Path, tmp_path: Path, key: str) -> None:
+    problem, text = load_problem(key, "medium"), Expert().text(Expert().file(key, 0))
+    (tmp_path / "problem.py").write_text(problem.source)
+    (tmp_path / "candidate.py").write_text(text)
+    with Session() as session:
+        job = session.job(
+            problem, Candidate(problem=key, source=text, backend="triton"), load_protocol("quick"), "cuda"
+        )
+        progress = session.supervisor.prepare(job)
+        assert progress.build_dir is not None and kernels(progress.build_dir)
+        command = [sys.executable, "-c", FIRST_CALL, str(tmp_path / "problem.py"), str(tmp_path / "candidate.py")]
+        variables = {**os.environ, "TRITON_CACHE_DIR": str(tmp_path / "cache")}
+        done = subprocess.run(
+            [*command, str(progress.build_dir / "triton")], env=variables, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert done.stdout.split() == []
+        record = session.supervisor.judge(job, progress, timed=False)
+    assert record.passed, record.reason

@@ -42,7 +42,7 @@ class Call:
             return {}
         major, minor = re.findall(r"\d+", card.architecture)[-2:]
         known = {
-            "name": card.name,
+            "name": self.gpu,
             "major": int(major),
             "minor": int(minor),
             "multi_processor_count": card.multiprocessors,

@@ -89,7 +89,6 @@ def _as_on(card: dict[str, Any]) -> Iterator[None]:
     properties = SimpleNamespace(**card)
     answers: dict[str, Callable[..., Any]] = {
         "is_available": lambda: True,
-        "is_initialized": lambda: True,
         "device_count": lambda: 1,
         "current_device": lambda: 0,
         "get_device_properties": lambda device=None: properties,
