@@ -31,8 +31,6 @@ _VARIABLES = {"MAX_JOBS": "2"}
 # A list of configurations takes a while; what outlasts this compiles the rest in the first call.
 _REHEARSAL_SECONDS = 60.0
 _KEEPING_SECONDS = 30.0
-# A rehearsal that leaves no files for so long compiles nothing: it waits, or goes round in circles.
-_IDLE_SECONDS = 30.0
 # How an error reads that a GPU would have spared the candidate.
 _ABOUT_DEVICE = re.compile(r"\b(?:CUDA|NVIDIA|NVML|GPU|[Dd]rivers?\b)")
 
@@ -161,7 +159,7 @@ class Builder:
                 list(order.lent),
             )
             with suppress(*WORKER_FAILURES):
-                claim = process.ask(command, _REHEARSAL_SECONDS + _KEEPING_SECONDS, idle=lambda: _IDLE_SECONDS)
+                claim = process.ask(command, _REHEARSAL_SECONDS + _KEEPING_SECONDS)
                 if claim.event != "failed":
                     return
         delete(order.staging)
