@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -116,13 +117,13 @@ def candidate_of(tuned: str = "", block: str = BLOCK, before: str = "pass", afte
     return text.replace("BEFORE", before).replace("AFTER", after)
 
 
-def prepared(session: Session, source: str, reference: str = REFERENCE) -> Progress:
-    return session.supervisor.prepare(job_of(source, reference))
+def prepared(session: Session, source: str, reference: str = REFERENCE, backend: str = "triton") -> Progress:
+    return session.supervisor.prepare(job_of(source, reference, backend))
 
 
-def job_of(source: str, reference: str = REFERENCE) -> Job:
+def job_of(source: str, reference: str = REFERENCE, backend: str = "triton") -> Job:
     problem = Problem(key="scaled", name="scaled", source=reference)
-    candidate = Candidate(problem="scaled", source=source, backend="triton")
+    candidate = Candidate(problem="scaled", source=source, backend=backend)
     fingerprint = environment(1).model_copy(update={"gpu": H100})
     return Job(problem, candidate, load_protocol("strict"), "cuda", fingerprint)
 
@@ -166,6 +167,17 @@ def test_every_configuration_of_an_autotuned_kernel_is_left(session: Session, tm
     assert progress.failure is None
     chosen = [{"BLOCK": block, "num_warps": warps} for block in (512, 1024) for warps in (4, 8)]
     assert kernels(progress.build_dir) == compiled(tmp_path, source, 4096, *chosen)
+
+
+@pytest.mark.parametrize("place", ["gluon", "few_shot/matmul"])
+def test_gluon_is_rehearsed_and_leaves_what_compile_ahead_leaves(session: Session, place: str) -> None:
+    folder = Path(str(resources.files("kernelgauge.backends").joinpath("examples", place)))
+    reference = (folder / "reference.py").read_text()
+    ahead = (folder / ("candidate.py" if place == "gluon" else "gluon.py")).read_text()
+    left = [
+        prepared(session, source, reference, "gluon") for source in (ahead, ahead[: ahead.index("def compile_a")])
+    ]
+    assert kernels(left[0].build_dir) == kernels(left[1].build_dir) != set()
 
 
 @pytest.mark.parametrize(

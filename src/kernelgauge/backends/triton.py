@@ -125,6 +125,7 @@ def _every_configuration(tuner: Any, *given: Any, **options: Any) -> Any:
             made, tuner.best_config = tuner.fn.run(*given, **options, **chosen), each
         except Exception as wrong:  # boundary: the tuner passes over a configuration that does not compile
             error = wrong
+    tuner.nargs = None
     if made is None and error is not None:
         raise error
     return made

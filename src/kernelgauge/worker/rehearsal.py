@@ -120,7 +120,7 @@ def _conversion_replaces_parameters() -> Iterator[None]:
 def _address(tensor: torch.Tensor) -> int:
     """Where it would lie if its storage began at 0, as an allocator's do on a multiple of 16: kernels are specialised
     for that."""
-    return tensor.storage_offset() * tensor.element_size() if tensor.is_meta else tensor.data_ptr()
+    return int(tensor.storage_offset()) * tensor.element_size() if tensor.is_meta else tensor.data_ptr()
 
 
 class _OnGpu(TorchFunctionMode):
@@ -131,7 +131,7 @@ class _OnGpu(TorchFunctionMode):
     """
 
     _answers: ClassVar[dict[Any, Callable[..., Any]]] = {
-        torch.Tensor.device.__get__: lambda tensor: _GPU if tensor.is_meta else tensor.device,  # type: ignore
+        torch.Tensor.device.__get__: lambda tensor: _GPU if tensor.is_meta else tensor.device,  # type: ignore[attr-defined]
         torch.Tensor.is_cuda.__get__: lambda tensor: tensor.is_meta,  # type: ignore[attr-defined]
         torch.Tensor.is_meta.__get__: lambda tensor: False,  # type: ignore[attr-defined]
         torch.Tensor.get_device: lambda tensor: 0 if tensor.is_meta else -1,
@@ -165,4 +165,5 @@ def _without_values(value: Any) -> Any:
     """The meta device where another is named, and a tensor of it for one of another."""
     if isinstance(value, torch.Tensor):
         return value.to(_META)
-    return _META if value == "cpu" or isinstance(value, torch.device) else value
+    named = isinstance(value, str) and value == "cpu"
+    return _META if named or isinstance(value, torch.device) else value
