@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from kernelgauge.evaluation.progress import Progress
 from kernelgauge.evaluation.rehearsal import key_of
 from kernelgauge.expert.contestant import Expert
 from kernelgauge.hardware.environment import environment
+from kernelgauge.kernels.toolkit import architecture
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Candidate, Problem
 from kernelgauge.session.session import Session
@@ -104,14 +104,6 @@ with backend_named("triton").without_device():
 """
 
 
-@pytest.fixture(scope="module")
-def session(cache_folder: Path) -> Iterator[Session]:
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("KERNELGAUGE_ARCHITECTURE", "9.0a")
-        with Session() as made:
-            yield made
-
-
 def candidate_of(tuned: str = "", block: str = BLOCK, before: str = "pass", after: str = "pass") -> str:
     text = CANDIDATE.replace("TUNED\n", tuned).replace("columns, BLOCK)", f"columns, {block})".replace(", )", ")"))
     return text.replace("BEFORE", before).replace("AFTER", after)
@@ -138,7 +130,11 @@ def compiled(tmp_path: Path, source: str, columns: int, *chosen: dict[str, int])
     """What `warmup` compiles of the kernel, for a number of columns and each choice of its constants."""
     path = tmp_path / "candidate.py"
     path.write_text(source)
-    variables = {**os.environ, "KERNELGAUGE_ARCHITECTURE": "9.0a", "TRITON_CACHE_DIR": str(tmp_path / "cache")}
+    variables = {
+        **os.environ,
+        "KERNELGAUGE_ARCHITECTURE": architecture(),
+        "TRITON_CACHE_DIR": str(tmp_path / "cache"),
+    }
     command = [sys.executable, "-c", NAMES, str(path), str(columns), json.dumps(chosen)]
     done = subprocess.run(command, env=variables, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -106,7 +106,7 @@ class Backend:
         return self.compiles
 
     def rehearses(self, source: str, device: str) -> bool:
-        """Whether the build of such a text is a rehearsal of its first call; see `worker.rehearsal`."""
+        """Whether the build of such a text is a rehearsal of its first call: of Triton, see `worker.rehearsal`."""
         return False
 
     def routes(self, source: str, builds: BuildCache) -> tuple[Route, ...]:

@@ -73,12 +73,6 @@ class EmbeddedBackend(Backend):
         """While open, the language compiles for what KERNELGAUGE_ARCHITECTURE names, and asks no driver."""
         yield
 
-    @contextmanager
-    def compiling_only(self) -> Iterator[None]:
-        """While open, kernels that are launched are compiled instead, for what KERNELGAUGE_ARCHITECTURE names."""
-        raise NotImplementedError(f"backend {self.name} rehearses no call")
-        yield
-
     def keep(self, cache: Path, kept: Path) -> None:
         """Copy what a process needs that is to run these kernels, if there are any; `kept` must not exist yet."""
         if cache.is_dir():

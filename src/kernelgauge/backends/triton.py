@@ -93,6 +93,7 @@ class TritonBackend(EmbeddedBackend):
 
     @contextmanager
     def compiling_only(self) -> Iterator[None]:
+        """While open, kernels that are launched are compiled instead, for what KERNELGAUGE_ARCHITECTURE names."""
         from triton.runtime.autotuner import Autotuner
         from triton.runtime.jit import JITFunction
 

@@ -22,9 +22,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 from torch.utils._pytree import tree_leaves, tree_map
 
-from kernelgauge.backends.embedded import EmbeddedBackend
 from kernelgauge.backends.loading import import_file
 from kernelgauge.backends.registry import backend_named
+from kernelgauge.backends.triton import TritonBackend
 from kernelgauge.wire.arguments import decode
 from kernelgauge.wire.candidate_commands import Rehearse
 from kernelgauge.wire.math_modes import cast, set_flags
@@ -42,7 +42,7 @@ class _TimeIsUp(BaseException):
 def rehearse(command: Rehearse) -> None:
     """Import, construct and call the candidate, and keep what its compiler has left; raises nothing of its doing."""
     backend = backend_named(command.backend)
-    assert isinstance(backend, EmbeddedBackend)
+    assert isinstance(backend, TritonBackend)
     try:
         with _within(command.seconds), torch.no_grad(), backend.compiling_only(), _as_on(command.card):
             _call(command)
