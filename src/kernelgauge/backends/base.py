@@ -105,6 +105,10 @@ class Backend:
         """Whether a candidate of this text has something to build before it is called on this kind of device."""
         return self.compiles
 
+    def rehearses(self, source: str, device: str) -> bool:
+        """Whether the build of such a text is a rehearsal of its first call: of Triton, see `worker.rehearsal`."""
+        return False
+
     def routes(self, source: str, builds: BuildCache) -> tuple[Route, ...]:
         """Ways to build this text, the fastest first; each gives way to the next by raising `extension.OtherRoute`.
 

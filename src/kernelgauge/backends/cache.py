@@ -25,11 +25,22 @@ _MANIFEST = "manifest.json"
 _ARTIFACT = "artifact"
 
 
-def build_key(candidate: Candidate, backend: Backend) -> str:
-    """Content name of a build: source, backend, compilers; 24 hex digits."""
+def build_key(candidate: Candidate, backend: Backend, call: str = "") -> str:
+    """Content name of a build: source, backend, compilers; 24 hex digits.
+
+    Args:
+        call: of a build that rehearses a call, what that is called.
+    """
     abi = sys.implementation.cache_tag
-    parts = json.dumps([backend.name, candidate.source, abi, os.environ.get("CXX"), backend.fingerprint()])
-    return hashlib.sha256(parts.encode()).hexdigest()[:24]
+    parts = [
+        backend.name,
+        candidate.source,
+        abi,
+        os.environ.get("CXX"),
+        backend.fingerprint(),
+        *([call] if call else []),
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
 @contextmanager

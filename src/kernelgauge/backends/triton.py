@@ -55,6 +55,9 @@ class TritonBackend(EmbeddedBackend):
     def builds(self, source: str, device: str) -> bool:
         return _INDUCTOR in source or super().builds(source, device)
 
+    def rehearses(self, source: str, device: str) -> bool:
+        return device != "cpu" and not self.builds(source, device)
+
     def build(self, path: Path, build_dir: Path) -> None:
         if _INDUCTOR not in path.read_text():
             return super().build(path, build_dir)
@@ -88,8 +91,42 @@ class TritonBackend(EmbeddedBackend):
         with patch.object(driver, "_active", stand_in):
             yield
 
+    @contextmanager
+    def compiling_only(self) -> Iterator[None]:
+        """While open, kernels that are launched are compiled instead, for what KERNELGAUGE_ARCHITECTURE names."""
+        from triton.runtime.autotuner import Autotuner
+        from triton.runtime.jit import JITFunction
+
+        compile_and_launch = JITFunction.run
+
+        def only_compile(kernel: Any, *given: Any, grid: Any, warmup: bool = False, **options: Any) -> Any:
+            return compile_and_launch(kernel, *given, grid=grid, warmup=True, **options)
+
+        tuned = patch.object(Autotuner, "run", _every_configuration)
+        with self.without_device(), patch.object(JITFunction, "run", only_compile), tuned:
+            yield
+
     def keep(self, cache: Path, kept: Path) -> None:
         keep(cache, kept)
 
     def restore(self, kept: Path, cache: Path) -> None:
         restore(kept, cache)
+
+
+def _every_configuration(tuner: Any, *given: Any, **options: Any) -> Any:
+    """In place of `Autotuner.run`: what it would compile to choose among; the last that compiles is returned."""
+    tuner.nargs = dict(zip(tuner.arg_names, given, strict=False))
+    configurations = tuner.prune_configs(options) if len(tuner.configs) > 1 else tuner.configs
+    made = error = None
+    for each in configurations:
+        chosen = each.all_kwargs()
+        if each.pre_hook is not None:
+            each.pre_hook({**tuner.nargs, **options, **chosen})
+        try:
+            made, tuner.best_config = tuner.fn.run(*given, **options, **chosen), each
+        except Exception as wrong:  # boundary: the tuner passes over a configuration that does not compile
+            error = wrong
+    tuner.nargs = None
+    if made is None and error is not None:
+        raise error
+    return made

@@ -7,8 +7,6 @@ from functools import partial
 
 import ray
 
-from kernelgauge.backends.cache import build_key
-from kernelgauge.backends.registry import backend_named
 from kernelgauge.cluster.binaries import NotPortable, packed
 from kernelgauge.cluster.judge import Shipment
 from kernelgauge.cluster.node import NodeFacts, facts_here, layers_of, settings_here
@@ -18,6 +16,7 @@ from kernelgauge.evaluation.build import Built
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.progress import Progress
+from kernelgauge.evaluation.rehearsal import key_of
 from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
@@ -50,7 +49,7 @@ class BuildActor:
         assert candidate is not None, "what has no text yet is not built ahead"
         job = Job(order.problem, candidate, order.protocol, device, environment)
         about = f"problem {order.problem.key}"
-        key = build_key(candidate, backend_named(candidate.backend))
+        key = key_of(candidate, device, job.call)
         try:
             if device == "cpu":  # the check follows where it is timed
                 with self._leases.shared("cpu"):

@@ -175,7 +175,9 @@ class _Round:
     def _is_built_ahead(self, candidate: Candidate) -> bool:
         backend = backend_named(candidate.backend)
         on_host = backend.builds_on_host or self._setting.device == "cpu"
-        return self._options.builds != 0 and on_host and backend.builds(candidate.source, self._setting.device)
+        device = self._setting.device
+        builds = backend.builds(candidate.source, device) or backend.rehearses(candidate.source, device)
+        return self._options.builds != 0 and on_host and builds
 
     def _dispatch(self) -> None:
         first = self._fleet.first

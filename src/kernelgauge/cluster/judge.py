@@ -12,8 +12,8 @@ from typing import Any
 
 import ray
 
-from kernelgauge.backends.cache import BuildCache, build_key
-from kernelgauge.backends.registry import backend_named, require_backend
+from kernelgauge.backends.cache import BuildCache
+from kernelgauge.backends.registry import require_backend
 from kernelgauge.cluster.binaries import NotPortable, unpacked
 from kernelgauge.cluster.node import NodeFacts, facts_here, layers_of, settings_here
 from kernelgauge.config import Limits, Protocol
@@ -21,13 +21,14 @@ from kernelgauge.errors import KernelgaugeError, without_locals
 from kernelgauge.evaluation.build import Built
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.progress import Progress
+from kernelgauge.evaluation.rehearsal import key_of
 from kernelgauge.evaluation.supervisor import Supervisor
 from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.order import Order
 from kernelgauge.generation.contestant import abandon
 from kernelgauge.sandbox.zygote_client import worker_device
-from kernelgauge.schema import Candidate, Evaluation, NoCandidate, Problem
+from kernelgauge.schema import Candidate, Environment, Evaluation, NoCandidate, Problem
 
 # A binary that does not come within so many seconds is built here.
 _FETCH_SECONDS = 60.0
@@ -91,7 +92,7 @@ class JudgeActor:
     def judge(self, token: str, order: Order, shipment: Shipment | None) -> Verdict:
         """The verdict on an order. A token that was judged before gets the same again: a call may be repeated."""
         environment = self.facts().environment
-        progress = self._received(order, shipment)
+        progress = self._received(order, shipment, environment)
         with self._in_turn(order):
             if token not in self._known:
                 self._known[token] = self._judged(order, progress, environment)
@@ -121,13 +122,13 @@ class JudgeActor:
                 self._waiting.remove(order)
                 self._turn.notify_all()
 
-    def _received(self, order: Order, shipment: Shipment | None) -> Progress | None:
+    def _received(self, order: Order, shipment: Shipment | None, environment: Environment) -> Progress | None:
         """How far a builder got, with its binary in the cache of this node; None where all is to be done here."""
         if shipment is None or order.candidate is None:
             return None
-        backend = backend_named(order.candidate.backend)
         folder = None
-        if shipment.binary and build_key(order.candidate, backend) == shipment.key:
+        call = Job(order.problem, order.candidate, order.protocol, self._device, environment).call
+        if shipment.binary and key_of(order.candidate, self._device, call) == shipment.key:
             folder = self._builds.get(shipment.key)
             try:
                 folder = folder or unpacked(self._builds, shipment.key, self._fetched(shipment))

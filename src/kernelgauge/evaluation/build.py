@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelgauge.backends.base import Route
-from kernelgauge.backends.cache import BuildCache, build_key
+from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.deletion import delete
 from kernelgauge.evaluation.failures import Failure, explain_end
+from kernelgauge.evaluation.rehearsal import Call, Calls, key_of
 from kernelgauge.hardware.cores import step_back
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.worker_errors import WORKER_FAILURES
 from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import Candidate, Outcome
-from kernelgauge.wire.candidate_commands import Build
+from kernelgauge.wire.candidate_commands import Build, Rehearse
 from kernelgauge.wire.error_text import compiler_error, last_line
 
 _LOG_TAIL = 12_000
@@ -27,6 +28,9 @@ _COMPILERS = ("CppCompileError", "CompileError", "CompilationError", "InductorEr
 _ROUTE_FAILURES = ("OtherRoute", "OutOfMemory")
 # Two compilers at once, for host and device: what the gigabytes of the routes are measured with.
 _VARIABLES = {"MAX_JOBS": "2"}
+# A list of configurations takes a while; what outlasts this compiles the rest in the first call.
+_REHEARSAL_SECONDS = 60.0
+_KEEPING_SECONDS = 30.0
 # How an error reads that a GPU would have spared the candidate.
 _ABOUT_DEVICE = re.compile(r"\b(?:CUDA|NVIDIA|NVML|GPU|[Dd]rivers?\b)")
 
@@ -80,8 +84,16 @@ class Builder:
         self._zygote = zygote
         self._builds = builds
         self._slot = slot
+        self._calls = Calls(zygote)
 
-    def build(self, candidate: Candidate, device: str, hidden: bool = False, lent: tuple[str, ...] = ()) -> Built:
+    def build(
+        self,
+        candidate: Candidate,
+        device: str,
+        hidden: bool = False,
+        lent: tuple[str, ...] = (),
+        call: Call | None = None,
+    ) -> Built:
         """Compile a candidate into the cache by the first route that serves, or find it there.
 
         Args:
@@ -89,6 +101,7 @@ class Builder:
             hidden: build without that device, which others are timed on.
             lent: import statements that its namespace begins with. They are no part of a build's name: what is built
                 without them is the same, or nothing.
+            call: what a backend that has no build of its own may rehearse in one.
 
         Raises:
             Failure: `build_failed` with the compiler's error, `load_failed` if the file itself is broken,
@@ -97,15 +110,20 @@ class Builder:
             MachineError: the build process was killed from outside.
         """
         backend = backend_named(candidate.backend)
-        if not backend.builds(candidate.source, device):
+        builds = backend.builds(candidate.source, device)
+        if not builds and (call is None or not backend.rehearses(candidate.source, device)):
             return Built(None, False, "")
         log = ""
 
         def make(staging: Path) -> None:
             nonlocal log
-            log = self._by_first_that_serves(_Order(candidate, device, hidden, staging, lent))
+            order = _Order(candidate, device, hidden or not builds, staging, lent)
+            if builds:
+                log = self._by_first_that_serves(order)
+            elif call is not None:
+                self._rehearse(order, call)
 
-        folder, made = self._builds.build(build_key(candidate, backend), make)
+        folder, made = self._builds.build(key_of(candidate, device, call), make)
         return Built(folder, made, log)
 
     def _by_first_that_serves(self, order: _Order) -> str:
@@ -118,6 +136,35 @@ class Builder:
         with self._slot(last.gigabytes):
             return self._by(last, order, final=True)
 
+    def _rehearse(self, order: _Order, call: Call) -> None:
+        """Compile what the first call would; whatever goes wrong, nothing is said of the candidate.
+
+        What a process leaves that did not come to an end is not kept: it may be half of something.
+        """
+        told = self._calls.arguments(call)
+        if told is None:
+            return
+        route = backend_named(order.candidate.backend).routes(order.candidate.source, self._builds)[-1]
+        with self._slot(route.gigabytes), self._process(route, order) as process:
+            command = Rehearse(
+                str(self._written(process, order)),
+                order.candidate.backend,
+                str(order.staging),
+                call.attribute,
+                told["init"],
+                told["arguments"],
+                call.math,
+                call.card(),
+                _REHEARSAL_SECONDS,
+                list(order.lent),
+            )
+            with suppress(*WORKER_FAILURES):
+                claim = process.ask(command, _REHEARSAL_SECONDS + _KEEPING_SECONDS)
+                if claim.event != "failed":
+                    return
+        delete(order.staging)
+        order.staging.mkdir()
+
     def _by(self, route: Route, order: _Order, final: bool) -> str:
         """What the compilers printed on this route; one that may itself be at fault raises _GaveUp, unless final."""
         with self._process(route, order) as process:
@@ -128,10 +175,7 @@ class Builder:
                 raise
 
     def _compiled(self, process: WorkerProcess, order: _Order, final: bool) -> str:
-        if order.device != "cpu":
-            step_back(process.pid)
-        path = process.scratch / "candidate.py"
-        path.write_text(order.candidate.source)
+        path = self._written(process, order)
         command = Build(str(path), order.candidate.backend, str(order.staging), order.hidden, list(order.lent))
         limit = self._zygote.settings.limits.build_seconds
         try:
@@ -149,6 +193,14 @@ class Builder:
                 raise _GaveUp
             raise _explain(claim.kind, claim.message, log, order.hidden)
         return log
+
+    def _written(self, process: WorkerProcess, order: _Order) -> Path:
+        """The file that the process builds, which makes way for others."""
+        if order.device != "cpu":
+            step_back(process.pid)
+        path = process.scratch / "candidate.py"
+        path.write_text(order.candidate.source)
+        return path
 
     def _process(self, route: Route, order: _Order) -> WorkerProcess:
         backend = backend_named(order.candidate.backend)

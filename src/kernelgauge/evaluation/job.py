@@ -9,6 +9,7 @@ from pathlib import Path
 from kernelgauge.checks.memory_plan import USUAL, MemoryPlan
 from kernelgauge.checks.stand_alone import lent
 from kernelgauge.config import Protocol
+from kernelgauge.evaluation.rehearsal import Call
 from kernelgauge.evaluation.sides.model_worker import Source
 from kernelgauge.schema import Candidate, Environment, Problem
 
@@ -32,6 +33,11 @@ class Job:
     def source(self, build_dir: Path | None) -> Source:
         """What the candidate's side runs, with the build in this folder if there is one."""
         return Source(self.candidate.source, self.attribute, self.candidate.backend, build_dir, self.lent)
+
+    @property
+    def call(self) -> Call:
+        """What a build may rehearse."""
+        return Call(self.problem, self.protocol.tolerance.math, self.attribute, self.environment.gpu)
 
     @cached_property
     def lent(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from kernelgauge.errors import MachineError, OutOfDeviceMemory, ProblemError
 from kernelgauge.evaluation.build import Built
 from kernelgauge.evaluation.failures import Failure, WorkerKilled
 from kernelgauge.evaluation.hardware_counters import CountedSide, NoCounters, count, find_ncu
+from kernelgauge.evaluation.rehearsal import Call
 from kernelgauge.evaluation.sides.model_worker import Source
 from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.evaluation.sides.side import Side
@@ -78,7 +79,7 @@ class Profiler:
     """
 
     zygote: Zygote
-    build: Callable[[Candidate, str], Built]
+    build: Callable[[Candidate, str, Call], Built]
     device: str
     environment: Environment
     counters: bool = True
@@ -124,7 +125,7 @@ class Profiler:
             raise MachineError(f"the reference's worker: {killed}") from killed
 
     def _of_candidate(self, problem: Problem, candidate: Candidate) -> dict[str, Any]:
-        built = self.build(candidate, self.device)
+        built = self.build(candidate, self.device, Call(problem, self.math, "ModelNew", self.environment.gpu))
         source = Source(candidate.source, "ModelNew", candidate.backend, built.folder)
         side = Side(self.zygote, source, self.device)
         with self._reference(problem) as reference:

@@ -22,6 +22,7 @@ from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.kernel_rules import Kernels, Rules, Watchable
 from kernelgauge.evaluation.pair import KeptReference
 from kernelgauge.evaluation.progress import Progress, recorded
+from kernelgauge.evaluation.rehearsal import Call
 from kernelgauge.evaluation.resources.bound import Bounds
 from kernelgauge.evaluation.resources.memory_fit import MemoryFit
 from kernelgauge.evaluation.resources.memory_use import MemoryUse
@@ -194,14 +195,14 @@ class Supervisor:
         with progress.account.stage("rules"):
             return self._rules.read(job)
 
-    def build(self, candidate: Candidate, device: str) -> Built:
+    def build(self, candidate: Candidate, device: str, call: Call | None = None) -> Built:
         """Compile a candidate into the cache, or find it there; see `Builder.build`."""
-        return self._builder.build(candidate, device)
+        return self._builder.build(candidate, device, call=call)
 
     def _build(self, job: Job, progress: Progress, hidden: bool = False) -> Built:
         with progress.account.stage("build"):
             try:
-                built = self._builder.build(job.candidate, job.device, hidden, job.lent)
+                built = self._builder.build(job.candidate, job.device, hidden, job.lent, job.call)
             except Failure as failure:
                 progress.account.layers = failure.layers
                 raise

@@ -24,6 +24,25 @@ class Build(Command, answer="loaded"):
 
 
 @dataclass(frozen=True)
+class Rehearse(Command, answer="loaded"):
+    """Compile into `build_dir` what a first call would compile, on tensors without values; see `worker.rehearsal`."""
+
+    path: str
+    backend: str
+    build_dir: str
+    attribute: str
+    init: Any
+    """The constructor's arguments, as `arguments.encode` writes them."""
+    arguments: list[dict[str, Any]]
+    """Of the call: `{"tensor": {"shape": ..., "dtype": ...}}`, or `{"value": ...}`."""
+    math: MathMode
+    card: dict[str, Any]
+    """What is known of the GPU, by the names that PyTorch gives its properties."""
+    seconds: float
+    lent: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class Load(Command, answer="loaded"):
     """Import a file, and look for the class in it."""
 

@@ -22,6 +22,14 @@ class Describe(Command, answer="described"):
 
 
 @dataclass(frozen=True)
+class DescribeCall(Command, answer="described", stage="call"):
+    """What a model is constructed with and called on at the sizes in the text."""
+
+    path: str
+    math: MathMode
+
+
+@dataclass(frozen=True)
 class RunOnce(Command, answer="described", stage="run"):
     """A forward at the sizes in the text, and again from the same seed."""
 

@@ -34,6 +34,7 @@ from kernelgauge.wire.candidate_commands import (
     Observe,
     PeakMemory,
     ProfileForward,
+    Rehearse,
     RunBatch,
     Stage,
     StageBatch,
@@ -50,6 +51,7 @@ from kernelgauge.wire.regions import Region, dtype_name
 from kernelgauge.wire.shared_memory import opened
 from kernelgauge.worker import serving
 from kernelgauge.worker.parameters import parameter_digest
+from kernelgauge.worker.rehearsal import rehearse
 from kernelgauge.worker.serving import Answer, warm_up
 
 # Taken before a candidate is there to put something in its place: no isolation layer, a higher price. Torch may have
@@ -109,6 +111,8 @@ class WorkerState:
                 return {"event": "staged"}
             case Build():
                 return self.build(command)
+            case Rehearse():
+                return self.rehearse(command)
             case Load():
                 return self.load(command)
             case Construct():
@@ -150,6 +154,11 @@ class WorkerState:
     def build(self, command: Build) -> Answer:
         with hidden_device() if command.hidden else contextlib.nullcontext(), lending(command.lent):
             backend_named(command.backend).build(Path(command.path), Path(command.build_dir))
+        return {"event": "loaded"}
+
+    def rehearse(self, command: Rehearse) -> Answer:
+        with lending(command.lent):
+            rehearse(command)
         return {"event": "loaded"}
 
     def construct(self, command: Construct) -> Answer:

@@ -19,8 +19,9 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from kernelgauge.backends.loading import import_file
 from kernelgauge.config import MathMode
+from kernelgauge.wire.arguments import encode
 from kernelgauge.wire.commands import Command
-from kernelgauge.wire.describer_commands import Describe, RequiredBytes, RunOnce
+from kernelgauge.wire.describer_commands import Describe, DescribeCall, RequiredBytes, RunOnce
 from kernelgauge.wire.math_modes import cast
 from kernelgauge.wire.outputs import flatten
 from kernelgauge.wire.regions import dtype_name
@@ -119,6 +120,19 @@ def describe(path: Path, math: MathMode = "ieee") -> dict[str, Any]:
         if outputs is not None
         else None,
     }
+
+
+def called(path: Path, math: MathMode) -> dict[str, Any]:
+    """The constructor's and the forward's arguments, as `Rehearse` takes them: of tensors shapes and dtypes alone."""
+    with torch.device("meta"), torch.no_grad():
+        module = import_file(path, "problem")
+        inputs = [cast(value, math) for value in module.get_inputs()]
+        init = encode(list(module.get_init_inputs()))
+    told = [
+        {"tensor": _shape_and_dtype(value)} if isinstance(value, torch.Tensor) else {"value": encode(value)}
+        for value in inputs
+    ]
+    return {"init": init, "arguments": told}
 
 
 def run(path: Path, seed: int) -> dict[str, Any]:
@@ -222,6 +236,8 @@ def _found(command: Command) -> dict[str, Any]:
     match command:
         case Describe():
             return describe(Path(command.path), command.math)
+        case DescribeCall():
+            return called(Path(command.path), command.math)
         case RunOnce():
             return run(Path(command.path), command.seed)
         case RequiredBytes():

@@ -14,7 +14,7 @@ from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
 from kernelgauge.schema import Problem
 from kernelgauge.wire.commands import Command
-from kernelgauge.wire.describer_commands import Describe, RequiredBytes, RunOnce
+from kernelgauge.wire.describer_commands import Describe, DescribeCall, RequiredBytes, RunOnce
 
 SEED = 0
 """Under which `run` draws, so that its fingerprints can be compared with recorded ones."""
@@ -37,6 +37,15 @@ def described(
         ProblemError: its own code fails.
     """
     return _ask(zygote, problem, lambda path, file: Describe(path, math, descriptors=[file]), preload=preload)
+
+
+def called(zygote: Zygote, problem: Problem, math: MathMode) -> dict[str, Any]:
+    """What a model is constructed with and called on, without values of tensors; see `describer.called`.
+
+    Raises:
+        ProblemError: its own code fails, or draws what is no plain value.
+    """
+    return _ask(zygote, problem, lambda path, file: DescribeCall(path, math, descriptors=[file]))
 
 
 def ran(zygote: Zygote, problem: Problem) -> dict[str, Any]:
