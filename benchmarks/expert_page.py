@@ -10,6 +10,8 @@ from typing import Any
 
 from page_blocks import Block, Heading, Paragraph, Table
 
+from kernelgauge.expert.contestant import Expert
+
 WIN = 1.3
 """A win that nobody calls noise: the whole interval above this."""
 PUBLISHED = (
@@ -52,14 +54,20 @@ def _summary(content: dict[str, Any], path: Path) -> str:
     clear = sum(row["low"] > WIN for row in timed)
     software = f"{place['cores']} cores, torch {place['torch']}, triton {place['triton']}"
     file = f"`results/{path.parent.name}/{path.name}`"
-    said = f"At published sizes, on one {place['gpu'] or place['cpu']} ({software}, {content['date'][:10]}; {file}): "
+    sizes = content.get("sizes") or content["header"]["sizes"]
+    said = (
+        f"At {'published' if sizes == 'full' else sizes} sizes, on one {place['gpu'] or place['cpu']} ({software}, "
+    )
+    said += f"{content['date'][:10]}; {file}): "
     said += f"**of {len(rows)} judged {right} right; against eager {counts}; {clear} faster by more than {WIN} in "
     said += "all of the interval.**"
     if beside := [row for row in timed if row.get("speedup_over_strongest")]:
-        over = sum(row["speedup_over_strongest"] > 1 for row in beside)
+        over = sum(row["speedup_over_strongest_interval"][0] > 1 for row in beside)
         said += f" Of {len(beside)} with `torch.compile` beside them {over} are faster than PyTorch's fastest mode."
     failed = [f"{row['problem']} ({row['outcome'].replace('_', ' ')})" for row in rows if row["outcome"] != "passed"]
-    return said + (f" Not right: {', '.join(failed)}." if failed else "")
+    said += f" Not right: {', '.join(failed)}." if failed else ""
+    rest = len(Expert().problems()) - len(rows)
+    return said + (f" Not judged: the other {rest}." if rest else "")
 
 
 def _kernels(rows: list[dict[str, Any]]) -> Iterator[Block]:

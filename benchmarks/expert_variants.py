@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.page_blocks import Heading, Paragraph, Table, markdown
+from benchmarks.page_blocks import Block, Heading, Paragraph, Table, markdown
 from kernelgauge.errors import KernelgaugeError, UsageError
 from kernelgauge.expert.contestant import Expert
 from kernelgauge.expert.inlining import whole
@@ -38,6 +38,7 @@ SAME = 0.02
 MANIFEST = "manifest.json"
 BATCH = 45
 """Candidates of one run: what is most valuable is in the first, whatever becomes of the others."""
+TITLE = "What was tried for the kernels of expert"
 _SHIPPED = "as shipped"
 
 
@@ -171,21 +172,19 @@ def sentence(row: dict[str, Any]) -> str:
     return f"{row['name']}: {percent:.0f} % {'less' if row['times_shipped'] < 1 else 'more'} time"
 
 
-def page(found: Sequence[dict[str, Any]], machine: str) -> str:
-    """The table of all variants as Markdown."""
+def table(found: Sequence[dict[str, Any]], machine: str) -> list[Block]:
+    """All variants, and what a difference is."""
     lines = []
     for row in found:
         times = f"{row['times_shipped']:.3f} ({row['low']:.3f}–{row['high']:.3f})" if "times_shipped" in row else "–"
         ms = f"{row['ms']:.4g}" if "ms" in row else "–"
         lines.append([row["problem"], row["family"], row["name"], ms, times, row["verdict"]])
-    columns = ("problem", "family", "variant", "ms", "times the shipped one", "verdict")
+    columns = ("problem", "family", "variant", "ms", "times the shipped one's", "verdict")
     said = Paragraph(
-        f"Written by `python -m benchmarks.expert_variants show`, under `quick`, at published sizes. {machine}. A "
-        f"variant whose whole interval lies within {100 * SAME:.0f} % of the shipped kernel's time, or reaches into "
-        "that, is no different."
+        f"At published sizes under `quick` on one {machine}. A variant is faster or slower where the whole 95 % "
+        f"interval of the ratio of medians is more than {100 * SAME:.0f} % away from the shipped kernel's time."
     )
-    title = Heading("What was tried for the kernels of expert", 1)
-    return markdown([title, said, Table(columns, lines, frozenset({"family", "variant", "verdict"}))])
+    return [said, Table(columns, lines, frozenset({"family", "variant", "verdict"}))]
 
 
 def show(runs: Sequence[Path], manifest: Path, out: Path | None) -> Iterator[str]:
@@ -199,7 +198,7 @@ def show(runs: Sequence[Path], manifest: Path, out: Path | None) -> Iterator[str
         head = json.dumps({"machine": machine, "protocol": newest.protocol, "kernelgauge": place.kernelgauge})
         out.parent.mkdir(parents=True, exist_ok=True)
         out.with_suffix(".json").write_text(f'{head[:-1]},\n "rows": [\n{lines}\n]}}\n')
-        out.with_suffix(".md").write_text(page(found, machine))
+        out.with_suffix(".md").write_text(markdown([Heading(TITLE, 1), *table(found, machine)]))
         yield f"{out.with_suffix('.json')}, {out.with_suffix('.md')}"
     for problem in dict.fromkeys(row["problem"] for row in found):
         of = [row for row in found if row["problem"] == problem]

@@ -13,6 +13,7 @@ from typing import Any
 from page_blocks import Block, Paragraph, Table
 
 from kernelgauge.errors import StoreError
+from kernelgauge.problems.catalogue import select
 from kernelgauge.report.figures.headroom import WORTH, headrooms
 from kernelgauge.runs import load
 
@@ -50,6 +51,7 @@ def headroom(sources: Sequence[Path]) -> dict[str, Any]:
             "held": dict(Counter(row["best_by"] for row in rows).most_common()),
             "to_win": {f"{step:g}": sum(row["to_win"] <= step for row in rows) for step in STEPS},
             "hopeless": [row["problem"] for row in rows if not row["winnable"]],
+            "missing": [key for key in select((1, 2, 3)) if key not in {row["problem"] for row in rows}],
         },
         "rows": rows,
     }
@@ -71,6 +73,9 @@ def blocks(content: dict[str, Any], folded: str = "") -> Iterator[Block]:
         )
         + (f"At most so much faster than that mode can a kernel be: {counts}." if counts else "")
     )
+    if figures["missing"]:
+        missing = ", ".join(figures["missing"])
+        yield Paragraph(f"Of levels 1 to 3 {len(figures['missing'])} have no bound in these runs: {missing}.")
     held = ", ".join(f"{name} {count}" for name, count in figures["held"].items())
     yield Paragraph(f"The best known is held by: {held}.")
     yield Table(

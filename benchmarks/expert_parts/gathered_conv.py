@@ -26,7 +26,7 @@ def _gathered(
     begin = tl.where(m < positions, begin, 0)
     taps: tl.constexpr = KD * KH * KW
     total = tl.zeros((BM, BN), tl.float32)
-    for start in tl.static_range(0, DEEP, BK):
+    for start in range(0, DEEP, BK):
         k = start + tl.arange(0, BK)
         channel, tap = k // taps, k % taps
         kd, kh, kw = tap // (KH * KW), tap // KW % KH, tap % KW
@@ -47,7 +47,7 @@ def _gathered(
     tl.store(y_ptr + n[:, None] * positions + m[None, :], value, mask=inside)
 
 
-BM, BK, WARPS, PRECISION = 128, 32, 4, "tf32x3"
+BM, BK, STAGES, PRECISION = 128, 32, 2, "tf32x3"
 
 
 def convolve(x: torch.Tensor, conv: torch.nn.Module) -> torch.Tensor:
@@ -66,6 +66,6 @@ def convolve(x: torch.Tensor, conv: torch.nn.Module) -> torch.Tensor:
         x, conv.weight.contiguous(), conv.bias, y, channels, *sizes, columns, *out,
         KD=kernel[0], KH=kernel[1], KW=kernel[2], SD=stride[0], SH=stride[1], SW=stride[2],
         PD=padding[0], PH=padding[1], PW=padding[2], DEEP=deep, PADDED=any(padding),
-        BM=BM, BN=bn, BK=BK, PRECISION=PRECISION, num_warps=WARPS,
+        BM=BM, BN=bn, BK=BK, PRECISION=PRECISION, num_warps=8 if bn == 128 else 4, num_stages=STAGES,
     )  # fmt: skip
     return y

@@ -316,6 +316,18 @@ def expert() -> str:
     return markdown(blocks(ROOT / "results" / "h100"))
 
 
+def expert_variants() -> str:
+    path = ROOT / "results" / "h100" / "variants.json"
+    if not path.exists():
+        return "None of them has been measured yet."
+    sys.path.insert(0, str(ROOT))
+    from benchmarks.expert_variants import table
+    from benchmarks.page_blocks import markdown
+
+    content = json.loads(path.read_text())
+    return markdown(table(content["rows"], content["machine"]))
+
+
 def headroom() -> str:
     with _beside_benchmarks():
         from headroom_page import blocks
@@ -360,6 +372,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "metrics": metrics,
     "pairs": pairs,
     "expert": expert,
+    "expert-variants": expert_variants,
     "headroom": headroom,
 }
 

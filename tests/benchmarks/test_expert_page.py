@@ -81,6 +81,7 @@ def test_what_is_left_to_gain_comes_from_several_runs(results: ModuleType, exper
     assert content["figures"]["hopeless"] == ["1/3"] and content["figures"]["to_win"]["1.05"] == 1
     text = markdown(blocks(content))
     assert "by more than 5 % over PyTorch's fastest mode on 1: 1/3." in text
+    assert len(content["figures"]["missing"]) == 246 and "246 have no bound in these runs: 1/1, 1/2, 1/4" in text
     assert "| nobody can win by more than 5 % |" in text and "| expert | 1.00x |" in text
     assert "What is left to gain" in markdown(results.parts(folder)), "the page of the machine has it too"
     with pytest.raises(StoreError, match="no run"):
