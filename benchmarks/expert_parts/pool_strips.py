@@ -14,6 +14,7 @@ import triton.language as tl
 def line(x_ptr, row, col, height, width, PADDING: tl.constexpr):
     """The largest of four side by side."""
     best = tl.full(col.shape, -float("inf"), tl.float32)
+    row += tl.zeros_like(col)
     for j in tl.static_range(4):
         across = col - PADDING + j
         inside = (row >= 0) & (row < height) & (across >= 0) & (across < width)
