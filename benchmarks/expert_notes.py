@@ -5,7 +5,8 @@
 
 An entry of `expert_variants.toml` stands for its own problem, for `members`, and for all whose text imports `part`,
 has each of `has` in it and none of `lacks`, and is not named by another entry. The paragraph `Tried on ...` is the
-last of a note; what was there by that name is replaced. A variant that is faster is no failure, and is left out.
+last of a note; what was there by that name is replaced. A variant that is faster is no failure, and is left out, as
+is what is unclear.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def paragraphs(results: Path) -> dict[str, str]:
     card = content["machine"].split(",")[0]
     failed: dict[str, list[str]] = {}
     for row in content["rows"]:
-        if row["sample"] and row["verdict"] != "faster":
+        if row["sample"] and row["verdict"] not in ("faster", "unclear"):
             failed.setdefault(row["problem"], []).append(sentence(row))
     found = {}
     for key, stands in members(entries, texts).items():

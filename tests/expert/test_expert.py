@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from h100_kernels import SHARED_MEMORY, compiled
+from h100_kernels import SHARED_MEMORY, compiled, two_trials
 
 from kernelgauge.backends.registry import detect
+from kernelgauge.config import Limits
 from kernelgauge.expert.contestant import Expert
 from kernelgauge.expert.inlining import whole
 from kernelgauge.generation.contestants import contestant_named
@@ -60,16 +62,28 @@ def as_a_proof(key: str) -> Any:
     return pytest.param(key, marks=pytest.mark.proof(text=text_of(key), family="expert", days=60))
 
 
+@pytest.fixture(scope="module")
+def patient(cache_folder: Path) -> Iterator[Session]:
+    """The interpreter takes seconds for what a GPU does in microseconds."""
+    with Session(device="cpu", limits=Limits(hang_seconds=60.0)) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def protocol(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return two_trials(tmp_path_factory.mktemp("protocol"))
+
+
 @pytest.mark.processes
 @pytest.mark.parametrize("problem", [as_a_proof(key) for key in PROBLEMS])
-def test_it_is_right(problem: str, patient: Session, two_trials: str) -> None:
+def test_it_is_right(problem: str, patient: Session, protocol: str) -> None:
     """By the interpreter, at sizes that fill no tile. `any`: what ran is not the question, and is not watched."""
     record = patient.evaluate(
         load_problem(problem, "odd"),
         text_of(problem),
         backend="triton",
         timed=False,
-        protocol=two_trials,
+        protocol=protocol,
         kernel_policy="any",
     )
     assert record.passed, record.reason

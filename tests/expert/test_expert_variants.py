@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from factories import make_answer, make_header
-from h100_kernels import SHARED_MEMORY, compiled
+from h100_kernels import SHARED_MEMORY, compiled, two_trials
 
 from benchmarks.expert_variants import Variant, show, variants, write
+from kernelgauge.config import Limits
 from kernelgauge.errors import UsageError
-from kernelgauge.generation.contestants import contestant_named
+from kernelgauge.generation.folder import Folder
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.schema import Candidate, Evaluation
 from kernelgauge.session.session import Session
@@ -28,15 +30,27 @@ def as_a_proof(each: Variant) -> Any:
     return pytest.param(each, marks=mark, id=f"{each.problem}-{each.sample}")
 
 
+@pytest.fixture(scope="module")
+def patient(cache_folder: Path) -> Iterator[Session]:
+    """The interpreter takes seconds for what a GPU does in microseconds."""
+    with Session(device="cpu", limits=Limits(hang_seconds=60.0)) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def protocol(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return two_trials(tmp_path_factory.mktemp("protocol"))
+
+
 @pytest.mark.processes
 @pytest.mark.parametrize("variant", [as_a_proof(each) for each in TRIED])
-def test_it_is_right(variant: Variant, patient: Session, two_trials: str) -> None:
+def test_it_is_right(variant: Variant, patient: Session, protocol: str) -> None:
     record = patient.evaluate(
         load_problem(variant.problem, "odd"),
         variant.text,
         backend="triton",
         timed=False,
-        protocol=two_trials,
+        protocol=protocol,
         kernel_policy="any",
     )
     assert record.passed, record.reason
@@ -65,7 +79,7 @@ def answer(sample: int, **changes: Any) -> tuple[Evaluation, Candidate]:
 
 def test_a_folder_of_them_is_a_contestant_and_a_run_of_it_says_what_was_tried(tmp_path: Path) -> None:
     said = list(write(tmp_path / "made"))
-    contestant = contestant_named(f"folder:{tmp_path / 'made'}")
+    contestant = Folder(tmp_path / "made")
     assert len(said) > 2 and f"{len(TRIED) + len(contestant.problems())} candidates" in said[0]
     assert len(TRIED) + len(contestant.problems()) <= 90, "what one GPU judges in six minutes"
     assert contestant.samples("1/49")[0] == 0 and len(contestant.samples("1/49")) > 3
