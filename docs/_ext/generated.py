@@ -310,7 +310,7 @@ def _table(table: Any) -> Iterator[str]:
 
 
 def expert() -> str:
-    with _beside_benchmarks():
+    with _importing_from(ROOT / "benchmarks"):
         from expert_page import expert as blocks
         from page_blocks import markdown
     return markdown(blocks(ROOT / "results" / "h100"))
@@ -320,16 +320,15 @@ def expert_variants() -> str:
     path = ROOT / "results" / "h100" / "variants.json"
     if not path.exists():
         return "None of them has been measured yet."
-    sys.path.insert(0, str(ROOT))
-    from benchmarks.expert_variants import table
-    from benchmarks.page_blocks import markdown
-
+    with _importing_from(ROOT):
+        from benchmarks.expert_variants import table
+        from benchmarks.page_blocks import markdown
     content = json.loads(path.read_text())
     return markdown(table(content["rows"], content["machine"]))
 
 
 def headroom() -> str:
-    with _beside_benchmarks():
+    with _importing_from(ROOT / "benchmarks"):
         from headroom_page import blocks
         from page_blocks import Heading, Paragraph, markdown
         from result_pages import origin
@@ -342,13 +341,13 @@ def headroom() -> str:
 
 
 @contextmanager
-def _beside_benchmarks() -> Iterator[None]:
-    """Programs of benchmarks/ find their neighbours in their own folder."""
-    sys.path.insert(0, str(ROOT / "benchmarks"))
+def _importing_from(folder: Path) -> Iterator[None]:
+    """Programs of benchmarks/ find their neighbours in their own folder, or are modules of the repository."""
+    sys.path.insert(0, str(folder))
     try:
         yield
     finally:
-        sys.path.remove(str(ROOT / "benchmarks"))
+        sys.path.remove(str(folder))
 
 
 # JSON Schemas

@@ -25,9 +25,7 @@ pytest.importorskip("triton", reason="the extra triton is not installed")
 TRIED = [each for each in variants() if each.sample]
 
 
-def as_a_proof(each: Variant) -> Any:
-    mark = pytest.mark.proof(text=each.text, family="expert variants", days=60)
-    return pytest.param(each, marks=mark, id=f"{each.problem}-{each.sample}")
+EACH = pytest.mark.parametrize("variant", TRIED, ids=lambda each: f"{each.problem}-{each.sample}")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +41,8 @@ def protocol(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("variant", [as_a_proof(each) for each in TRIED])
+@pytest.mark.nightly
+@EACH
 def test_it_is_right(variant: Variant, patient: Session, protocol: str) -> None:
     record = patient.evaluate(
         load_problem(variant.problem, "odd"),
@@ -57,7 +56,8 @@ def test_it_is_right(variant: Variant, patient: Session, protocol: str) -> None:
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("variant", [as_a_proof(each) for each in TRIED])
+@pytest.mark.nightly
+@EACH
 def test_it_compiles_for_an_h100_and_fits(variant: Variant, tmp_path: Path) -> None:
     kernels = compiled(variant.problem, variant.text, tmp_path)
     assert kernels and max(kernels.values()) <= SHARED_MEMORY, kernels

@@ -76,7 +76,7 @@ def headrooms(records: Iterable[Evaluation]) -> list[Headroom]:
 def _headroom(records: Sequence[Evaluation]) -> Headroom:
     """Of one problem. Speeds are compared as speedups over eager, which each record measured beside its own."""
     newest = max(records, key=lambda record: record.created)
-    # No kernel is faster than any of them: those by measured peaks are longer than those by the data sheet's.
+    # Each is a bound, and the longest says most: those by measured peaks are longer than those by the data sheet's.
     bound = max((record.bound for record in records if record.bound), key=lambda bound: bound.bound_ms)
     modes = _modes(records)
     strongest = max(modes, key=lambda mode: modes[mode])
