@@ -29,7 +29,7 @@ _FIGURES = {"overall", "levels", "against", "left_out", "too_large", "pending", 
 _ROW = (
     *("problem", "name", "sample", "backend", "outcome", "rule", "standing", "speedup", "reference_ms"),
     *("candidate_ms", "launch_bound", "bound_share", "bound_by", "headroom", "speedup_over_strongest"),
-    *("strongest_baseline", "gpu_memory_peak_gb"),
+    *("speedup_over_strongest_interval", "strongest_baseline", "gpu_memory_peak_gb"),
 )
 _AA_ROW = (
     *("problem", "outcome", "standing", "speedup", "low", "high", "reference_ms", "device_reference_ms"),

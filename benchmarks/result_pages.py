@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import headroom_page
 from contestant_page import contestant
 from page_blocks import Block, Heading, Paragraph, Table
 from result_text import QUARTILE_NAMES, Content, interval, listed, number, pending, too_large, words
@@ -17,11 +18,11 @@ def blocks(name: str, content: Content) -> Iterator[Block]:
     kind = content["kind"]
     title, body = _KINDS[kind]
     yield Heading(f"{title(content)}: `{name}.json`")
-    yield Paragraph(_origin(content))
+    yield Paragraph(origin(content))
     yield from body(content)
 
 
-def _origin(content: Content) -> str:
+def origin(content: Content) -> str:
     """Where the figures come from, in one paragraph."""
     environment = content["environment"]
     machine = [environment["gpu"] or environment["cpu"], f"{environment['cores']} cores", environment["cpu"]]
@@ -162,10 +163,15 @@ def _gpu_memory(content: Content) -> Iterator[Block]:
     yield Table(columns, rows, frozenset({"memory", "outcome"}))
 
 
+def _headroom(content: Content) -> Iterator[Block]:
+    return headroom_page.blocks(content, folded=f"all {len(content['rows'])} problems")
+
+
 _KINDS: dict[str, tuple[Callable[[Content], str], Callable[[Content], Iterator[Block]]]] = {
     "aa": (lambda content: "A/A", _aa),
     "contestant": (lambda content: f"Contestant {content['header']['contestant']}", contestant),
     "baselines": (lambda content: "PyTorch's own modes", _baselines),
     "throughput": (lambda content: "Kernels per hour", _throughput),
+    "headroom": (lambda content: "What is left to gain", _headroom),
     "gpu_memory": (lambda content: "GPU memory", _gpu_memory),
 }

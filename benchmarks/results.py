@@ -1,11 +1,12 @@
 """Results that are committed: run folders become small JSON files, and the files a page.
 
     python benchmarks/results.py results/h200 aa=runs/aa baselines=runs/baselines inductor_strict=runs/inductor \
-        throughput=runs/throughput.json
+        throughput=runs/throughput.json headroom=runs/baselines+runs/inductor
     python benchmarks/results.py results/h200    # only write the page again
 
 Each NAME=SOURCE is a run folder (of `aa.py`, `kernelgauge run`, `kernelgauge baseline`) or the JSON of
-`throughput.py` or `gpu_memory.py`; it becomes FOLDER/NAME.json. `README.md` shows all such files of the folder, and
+`throughput.py` or `gpu_memory.py`; it becomes FOLDER/NAME.json. `headroom` is made of several run folders of one
+machine: who holds which problem, and what is left. `README.md` shows all such files of the folder, and
 `index.html`, which is not committed, a row for every problem as well. The mode eager of baselines is the reference
 against a copy of itself: `aa=BASELINES` takes that. Needs no GPU and no network, and no machine like the one that
 measured.
@@ -18,20 +19,28 @@ import json
 from pathlib import Path
 from typing import Any
 
+from headroom_page import headroom
 from page_blocks import Block, Heading, Paragraph, markdown, page
-from result_files import small
+from result_files import shortened, small
 from result_pages import blocks
 
 from kernelgauge.errors import KernelgaugeError
 
 LARGEST_BYTES = 150_000
 """Of one file: what is committed stays small."""
-ORDER = ("aa", "contestant", "baselines", "throughput", "gpu_memory")
+ORDER = ("aa", "contestant", "baselines", "throughput", "gpu_memory", "headroom")
 
 
-def written(folder: Path, name: str, source: Path) -> Path:
-    """Turn one source into `folder/name.json`; raises SystemExit if that comes out too large to be committed."""
-    rows = {"rows": []} | small(source, as_aa=name.startswith("aa"))
+def written(folder: Path, name: str, source: str) -> Path:
+    """Turn one source into `folder/name.json`; for `headroom` several, with + between them.
+
+    Raises SystemExit if that comes out too large to be committed.
+    """
+    if name == "headroom":
+        made = shortened(headroom([Path(each) for each in source.split("+")]))
+    else:
+        made = small(Path(source), as_aa=name.startswith("aa"))
+    rows = {"rows": []} | made
     head = {key: value for key, value in rows.items() if key != "rows"}
     # A line a row: differences between two measurements can then be read.
     lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows["rows"])
@@ -81,7 +90,7 @@ def main() -> None:
         if not equals or not name.replace("_", "").replace(".", "").isalnum():
             parser.error(f"{each!r} is not NAME=SOURCE")
         try:
-            path = written(options.folder, name, Path(source))
+            path = written(options.folder, name, source)
         except KernelgaugeError as error:
             parser.exit(error.exit_code, f"{error}\n")
         print(f"{path}: {path.stat().st_size} bytes")

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import os
 import re
+import sys
 import tomllib
 import types
 import typing
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import Enum
 from importlib import import_module, resources
 from pathlib import Path
@@ -303,6 +306,50 @@ def _table(table: Any) -> Iterator[str]:
     yield ""
 
 
+# Measured
+
+
+def expert() -> str:
+    with _importing_from(ROOT / "benchmarks"):
+        from expert_page import expert as blocks
+        from page_blocks import markdown
+    return markdown(blocks(ROOT / "results" / "h100"))
+
+
+def expert_variants() -> str:
+    path = ROOT / "results" / "h100" / "variants.json"
+    if not path.exists():
+        return "None of them has been measured yet."
+    with _importing_from(ROOT):
+        from benchmarks.expert_variants import table
+        from benchmarks.page_blocks import markdown
+    content = json.loads(path.read_text())
+    return markdown(table(content["rows"], content["machine"]))
+
+
+def headroom() -> str:
+    with _importing_from(ROOT / "benchmarks"):
+        from headroom_page import blocks
+        from page_blocks import Heading, Paragraph, markdown
+        from result_pages import origin
+    parts = []
+    for path in sorted(ROOT.glob("results/*/headroom.json")):
+        content = json.loads(path.read_text())
+        told = f"{origin(content)} `{path.relative_to(ROOT)}`."
+        parts += [Heading(content["environment"]["gpu"] or path.parent.name), Paragraph(told), *blocks(content)]
+    return markdown(parts)
+
+
+@contextmanager
+def _importing_from(folder: Path) -> Iterator[None]:
+    """Programs of benchmarks/ find their neighbours in their own folder, or are modules of the repository."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
 # JSON Schemas
 
 
@@ -323,6 +370,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "reward-fields": reward_fields,
     "metrics": metrics,
     "pairs": pairs,
+    "expert": expert,
+    "expert-variants": expert_variants,
+    "headroom": headroom,
 }
 
 

@@ -26,6 +26,7 @@ class Headroom(Record):
     problem: str
     name: str
     bound_ms: Milliseconds
+    """The longest of those in the records."""
     bound_by: str
     """`memory` or `arithmetic`."""
     eager_ms: Milliseconds
@@ -75,7 +76,8 @@ def headrooms(records: Iterable[Evaluation]) -> list[Headroom]:
 def _headroom(records: Sequence[Evaluation]) -> Headroom:
     """Of one problem. Speeds are compared as speedups over eager, which each record measured beside its own."""
     newest = max(records, key=lambda record: record.created)
-    assert newest.bound is not None
+    # Each is a bound, and the longest says most: those by measured peaks are longer than those by the data sheet's.
+    bound = max((record.bound for record in records if record.bound), key=lambda bound: bound.bound_ms)
     modes = _modes(records)
     strongest = max(modes, key=lambda mode: modes[mode])
     best_by, best = f"PyTorch, {strongest}", modes[strongest]
@@ -86,8 +88,8 @@ def _headroom(records: Sequence[Evaluation]) -> Headroom:
     return Headroom(
         problem=newest.problem,
         name=newest.problem_name,
-        bound_ms=newest.bound.bound_ms,
-        bound_by=newest.bound.binding,
+        bound_ms=bound.bound_ms,
+        bound_by=bound.binding,
         eager_ms=eager,
         strongest=strongest,
         strongest_ms=eager / modes[strongest],

@@ -1,0 +1,102 @@
+"""What was measured of the contestant `expert`: counts, a table of its kernels, and wins that others published."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from page_blocks import Block, Heading, Paragraph, Table
+
+from kernelgauge.expert.contestant import Expert
+
+WIN = 1.3
+"""A win that nobody calls noise: the whole interval above this."""
+PUBLISHED = (
+    ("product with a diagonal matrix", 13.0, ("1/12",)),
+    ("GELU", 2.9, ("1/26", "1/88")),
+    ("product, divided, summed, scaled", 2.6, ("2/14",)),
+    ("triplet margin loss", 2.0, ("1/99",)),
+    ("softsign", 1.3, ("1/30",)),
+)
+"""Wins that KernelBench's paper (arXiv 2502.10517) names, times over eager PyTorch on an L40S at its first sizes."""
+_PROTOCOLS = ("strict", "v0.1", "quick")
+_KNOWN = ("faster", "tie", "slower", "unclear")
+
+
+def expert(folder: Path) -> Iterator[Block]:
+    """Every `expert_*.json` of a folder that holds rows of candidates, the strictest protocol first."""
+    found = []
+    for path in sorted(folder.glob("expert_*.json")):
+        content = json.loads(path.read_text())
+        if protocol := content.get("protocol") or content.get("header", {}).get("protocol"):
+            found.append((_PROTOCOLS.index(protocol), protocol, path, content))
+    for _, protocol, path, content in sorted(found, key=lambda each: each[:2]):
+        yield Heading(f"Under {protocol}", 3)
+        yield Paragraph(_summary(content, path))
+        yield from _kernels(content["rows"])
+        if content["rows"] and (wins := _published(content["rows"])):
+            yield Paragraph(
+                "Wins that KernelBench's paper names, over eager on an L40S at its first, smaller sizes, and ours:"
+            )
+            yield Table(("what", "paper", "problem", "times as fast here"), wins, frozenset({"problem"}))
+
+
+def _summary(content: dict[str, Any], path: Path) -> str:
+    """Where it was measured, and how many are right, faster, and how much."""
+    rows, place = content["rows"], content["environment"]
+    timed = [row for row in rows if row.get("low")]
+    standing = Counter(row["standing"] for row in timed)
+    right = sum(row["outcome"] == "passed" for row in rows)
+    counts = ", ".join(f"{standing[name]} {name}" for name in _KNOWN if standing[name])
+    clear = sum(row["low"] > WIN for row in timed)
+    software = f"{place['cores']} cores, torch {place['torch']}, triton {place['triton']}"
+    file = f"`results/{path.parent.name}/{path.name}`"
+    sizes = content.get("sizes") or content["header"]["sizes"]
+    said = (
+        f"At {'published' if sizes == 'full' else sizes} sizes, on one {place['gpu'] or place['cpu']} ({software}, "
+    )
+    said += f"{content['date'][:10]}; {file}): "
+    said += f"**of {len(rows)} judged {right} right; against eager {counts}; {clear} faster by more than {WIN} in "
+    said += "all of the interval.**"
+    if beside := [row for row in timed if row.get("speedup_over_strongest")]:
+        over = sum(row["speedup_over_strongest_interval"][0] > 1 for row in beside)
+        said += f" Of {len(beside)} with `torch.compile` beside them {over} are faster than PyTorch's fastest mode."
+    failed = [f"{row['problem']} ({row['outcome'].replace('_', ' ')})" for row in rows if row["outcome"] != "passed"]
+    said += f" Not right: {', '.join(failed)}." if failed else ""
+    rest = len(Expert().problems()) - len(rows)
+    return said + (f" Not judged: the other {rest}." if rest else "")
+
+
+def _kernels(rows: list[dict[str, Any]]) -> Iterator[Block]:
+    timed = sorted((row for row in rows if row.get("low")), key=lambda row: -row["speedup"])
+    beside = any(row.get("speedup_over_strongest") for row in timed)
+    columns = ["problem", "eager ms", "kernel ms", "times as fast"]
+    columns += ["PyTorch's fastest mode", "its ms", "times as fast as that"] if beside else []
+    columns += ["of the bound", "what binds"]
+    yield Table(columns, [_kernel(row, beside) for row in timed], frozenset({"PyTorch's fastest mode", "what binds"}))
+
+
+def _kernel(row: dict[str, Any], beside: bool) -> list[str]:
+    cells = [row["problem"], f"{row['reference_ms']:.3g}", f"{row['candidate_ms']:.3g}"]
+    cells.append(f"{row['speedup']:.2f} ({row['low']:.2f} to {row['high']:.2f})")
+    if beside:
+        over = row.get("speedup_over_strongest")
+        cells += (
+            [row["strongest_baseline"], f"{row['candidate_ms'] * over:.3g}", f"{over:.2f}"] if over else ["–"] * 3
+        )
+    share = row.get("bound_share")
+    return [*cells, f"{100 * share:.0f}%" if share else "–", row.get("bound_by", "–")]
+
+
+def _published(rows: list[dict[str, Any]]) -> list[list[str]]:
+    """Those of the published wins whose problem has a time here."""
+    times = {row["problem"]: f"{row['speedup']:.2f}" for row in rows if row.get("speedup")}
+    return [
+        [what, f"{paper:.1f}", problem, times[problem]]
+        for what, paper, problems in PUBLISHED
+        for problem in problems
+        if problem in times
+    ]
