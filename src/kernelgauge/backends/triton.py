@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -100,7 +100,9 @@ class TritonBackend(EmbeddedBackend):
         compile_and_launch = JITFunction.run
 
         def only_compile(kernel: Any, *given: Any, grid: Any, warmup: bool = False, **options: Any) -> Any:
-            return compile_and_launch(kernel, *given, grid=grid, warmup=True, **options)
+            compiled = compile_and_launch(kernel, *given, grid=grid, warmup=True, **options)
+            _prepare_launch(compiled)
+            return compiled
 
         tuned = patch.object(Autotuner, "run", _every_configuration)
         with self.without_device(), patch.object(JITFunction, "run", only_compile), tuned:
@@ -111,6 +113,17 @@ class TritonBackend(EmbeddedBackend):
 
     def restore(self, kept: Path, cache: Path) -> None:
         restore(kept, cache)
+
+
+def _prepare_launch(compiled: Any) -> None:
+    """Compile what launches a kernel: until Triton 3.6 a C extension for each signature, beside one for the driver."""
+    from triton.backends.nvidia import driver
+
+    if compiled is None or not hasattr(driver, "make_launcher"):
+        return
+    with suppress(Exception):  # boundary: without a compiler or a driver's library, the first call says so
+        driver.CudaUtils()
+        driver.CudaLauncher(compiled.src, compiled.metadata)
 
 
 def _every_configuration(tuner: Any, *given: Any, **options: Any) -> Any:

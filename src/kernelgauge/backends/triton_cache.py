@@ -8,9 +8,9 @@ from pathlib import Path
 
 # Which files belong together, by name and path.
 _GROUP = "__grp__"
-# A kernel's description and its machine code; the stages between them are many times larger, and nobody asks for
-# them. What has no suffix are folders.
-_NEEDED = ("", ".json", ".cubin")
+# A kernel's description, its machine code and what launches it; the stages between them are many times larger, and
+# nobody asks for them. What has no suffix are folders.
+_NEEDED = ("", ".json", ".cubin", ".so")
 
 
 def keep(cache: Path, kept: Path) -> None:
