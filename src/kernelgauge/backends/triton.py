@@ -116,7 +116,7 @@ class TritonBackend(EmbeddedBackend):
 
 
 def _prepare_launch(compiled: Any) -> None:
-    """Compile what launches a kernel: until Triton 3.6 a C extension for each signature, beside one for the driver."""
+    """Compile what launches a kernel: until Triton 3.6 a C extension for each signature, and one for the driver."""
     from triton.backends.nvidia import driver
 
     if compiled is None or not hasattr(driver, "make_launcher"):
