@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from import_graph import parts
 from rings import FAILED, RINGS, ROOT, ROTATION, Proof, in_turn, unchanged
 
 NAMES = [f"tests/x/test_x.py::test_it[{number}]" for number in range(33)]
@@ -61,6 +62,22 @@ def test_each_family_goes_round_for_itself() -> None:
     for rotation in range(20):
         out = unchanged({name: Proof("as it was", name, name, 14) for name in NAMES}, [proven(NAMES)], rotation)
         assert out == set(), "a family of one always has its turn"
+
+
+def test_a_text_that_only_this_checkout_knows_is_refused(request: pytest.FixtureRequest) -> None:
+    """Its proof would run in every fresh checkout, whatever is recorded."""
+    request.node.add_marker(pytest.mark.proof(text="relu"))
+    assert Proof.of(request.node) is not None
+    request.node.add_marker(pytest.mark.proof(text=f"Entry(path={ROOT / 'src'!r})"), append=False)
+    with pytest.raises(pytest.UsageError, match="no other checkout"):
+        Proof.of(request.node)
+
+
+def test_the_parts_of_a_module_are_all_that_it_imports_of_these_rooms() -> None:
+    found = parts("worker.describer", "worker", "wire")
+    assert {path.partition("/")[0] for path in found} == {"worker", "wire"}
+    assert {"worker/describer.py", "worker/serving.py", "wire/regions.py"} <= set(found)
+    assert "worker/candidate.py" not in found and "wire/oracle_commands.py" not in found
 
 
 @pytest.mark.processes
