@@ -9,6 +9,7 @@ import sys
 import pytest
 from import_graph import parts
 from rings import FAILED, RINGS, ROOT, ROTATION, Proof, in_turn, unchanged
+from scheduling import APART, FIRST, scope
 
 NAMES = [f"tests/x/test_x.py::test_it[{number}]" for number in range(33)]
 
@@ -80,6 +81,14 @@ def test_the_parts_of_a_module_are_all_that_it_imports_of_these_rooms() -> None:
     assert "worker/candidate.py" not in found and "wire/oracle_commands.py" not in found
 
 
+def test_cases_that_share_nothing_go_by_themselves_and_a_file_keeps_its_fixture() -> None:
+    (problems,) = APART
+    assert scope(f"{problems}::test_it[1/1]") != scope(f"{problems}::test_it[1/2]")
+    assert scope("tests/x/test_x.py::test_it[1]") == scope("tests/x/test_x.py::test_that") == "tests/x/test_x.py"
+    assert all((ROOT / name).is_file() for name in (*APART, *FIRST))
+
+
+@pytest.mark.proof("tests/kit/rings.py", "tests/verification/test_every_problem.py")
 @pytest.mark.processes
 def test_each_ring_has_what_the_one_within_has() -> None:
     """As `make` calls them, on two folders: problems, marked as proofs, and tests with and without processes."""

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ SHARED_MEMORY = 227 * 1024
 """Bytes that a block may have on an H100."""
 
 
+@cache
 def text_of(problem: str) -> str:
     return EXPERT.text(EXPERT.file(problem, 0))
 
