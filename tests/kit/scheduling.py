@@ -1,7 +1,7 @@
 """Which process of pytest-xdist runs which tests, and when: a run is as long as what ends last in it.
 
-Files stand side by side, each in one process, so that a fixture of minutes is made once. Where each case takes seconds
-and shares no more than a session with the others, it goes by itself.
+Files run side by side, each in one process, so that a fixture of minutes is made once. Where each case takes
+seconds and shares no more than a session with the others, it goes by itself.
 """
 
 from __future__ import annotations
