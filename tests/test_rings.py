@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from import_graph import parts
+from import_graph import parts, program
 from rings import FAILED, RINGS, ROOT, ROTATION, Proof, in_turn, unchanged
 from scheduling import APART, FIRST, scope
 
@@ -79,6 +79,11 @@ def test_the_parts_of_a_module_are_all_that_it_imports_of_these_rooms() -> None:
     assert {path.partition("/")[0] for path in found} == {"worker", "wire"}
     assert {"worker/describer.py", "worker/serving.py", "wire/regions.py"} <= set(found)
     assert "worker/candidate.py" not in found and "wire/oracle_commands.py" not in found
+    found = program("defences.py")
+    assert {"benchmarks/defences.py", "benchmarks/defences_steps.py"} <= set(found), (
+        "as one imports it that stands beside"
+    )
+    assert "benchmarks/aa.py" not in found
 
 
 def test_cases_that_share_nothing_go_by_themselves_and_a_file_keeps_its_fixture() -> None:

@@ -69,3 +69,25 @@ def parts(module: str, *rooms: str) -> tuple[str, ...]:
     about no more of a room."""
     files = (MODULES[name].relative_to(ROOT) for name in reachable(module))
     return tuple(sorted(path.as_posix() for path in files if path.parts[0] in rooms))
+
+
+def program(*names: str) -> tuple[str, ...]:
+    """The files of `benchmarks/` that programs there are made of, by their paths in the repository."""
+    folder = ROOT.parents[1] / "benchmarks"
+    seen: set[Path] = set()
+    waiting = [folder / name for name in names]
+    while waiting:
+        path = waiting.pop()
+        if path not in seen:
+            seen.add(path)
+            found = (folder / f"{name.replace('.', '/')}.py" for name in _modules(ast.parse(path.read_text())))
+            waiting.extend(each for each in found if each.is_file())
+    return tuple(sorted(path.relative_to(folder.parent).as_posix() for path in seen))
+
+
+def _modules(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module

@@ -128,6 +128,7 @@ def test_an_unknown_recipe_is_refused(session: Session, words: str) -> None:
         recipe(session, words, seed=1)
 
 
+@pytest.mark.proof("problems", "verification")
 def test_a_recipe_that_gives_nothing_sound_says_so(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fresh, "_DRAWS_PER_PROBLEM", 2)
     drawn = fusion.draw(1, 0)
@@ -172,6 +173,7 @@ def test_what_is_too_near_the_suite_is_refused_by_name(tmp_path: Path, monkeypat
     assert all(sides.get(structure(each.path.read_text()), each.split) == each.split for each in entries)
 
 
+@pytest.mark.proof("problems", "verification")
 def test_a_suite_of_twins_says_that_it_is_not_to_train_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KERNELGAUGE_SUITES", str(tmp_path / "suites"))
     monkeypatch.setattr(fresh, "unsound", lambda session, drawn: None)
