@@ -24,7 +24,8 @@ def scope(name: str) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.path.relative_to(ROOT).as_posix() not in FIRST)
+    first = {ROOT / name for name in FIRST}
+    items.sort(key=lambda item: item.path not in first)
 
 
 @pytest.hookimpl(optionalhook=True)
