@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from import_graph import parts, program
-from rings import FAILED, RINGS, ROOT, ROTATION, Proof, in_turn, unchanged
+from rings import FAILED, PACKAGE, RINGS, ROOT, ROTATION, Proof, in_turn, unchanged
 from scheduling import APART, FIRST, scope
 
 NAMES = [f"tests/x/test_x.py::test_it[{number}]" for number in range(33)]
@@ -69,7 +69,7 @@ def test_a_text_that_only_this_checkout_knows_is_refused(request: pytest.Fixture
     """Its proof would run in every fresh checkout, whatever is recorded."""
     request.node.add_marker(pytest.mark.proof(text="relu"))
     assert Proof.of(request.node) is not None
-    request.node.add_marker(pytest.mark.proof(text=f"Entry(path={ROOT / 'src'!r})"), append=False)
+    request.node.add_marker(pytest.mark.proof(text=f"Entry(path={PACKAGE / 'problems'!r})"), append=False)
     with pytest.raises(pytest.UsageError, match="no other checkout"):
         Proof.of(request.node)
 
@@ -80,9 +80,7 @@ def test_the_parts_of_a_module_are_all_that_it_imports_of_these_rooms() -> None:
     assert {"worker/describer.py", "worker/serving.py", "wire/regions.py"} <= set(found)
     assert "worker/candidate.py" not in found and "wire/oracle_commands.py" not in found
     found = program("defences.py")
-    assert {"benchmarks/defences.py", "benchmarks/defences_steps.py"} <= set(found), (
-        "as one imports it that stands beside"
-    )
+    assert {"benchmarks/defences.py", "benchmarks/defences_steps.py"} <= set(found)
     assert "benchmarks/aa.py" not in found
 
 
