@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from import_graph import parts, program
-from rings import FAILED, PACKAGE, RINGS, ROOT, ROTATION, Proof, in_turn, unchanged
+from rings import FAILED, PACKAGE, RINGS, ROOMS, ROOT, ROTATION, Proof, in_turn, unchanged
 from scheduling import APART, FIRST, scope
 
 NAMES = [f"tests/x/test_x.py::test_it[{number}]" for number in range(33)]
@@ -63,6 +63,18 @@ def test_each_family_goes_round_for_itself() -> None:
     for rotation in range(20):
         out = unchanged({name: Proof("as it was", name, name, 14) for name in NAMES}, [proven(NAMES)], rotation)
         assert out == set(), "a family of one always has its turn"
+
+
+def test_a_room_of_one_unit_waits_for_its_turn_among_those_of_all_rooms(request: pytest.FixtureRequest) -> None:
+    request.node.add_marker(pytest.mark.proof(text="relu", unit="package"))
+    named = Proof.of(request.node)
+    assert named is not None and named.family == ROOMS
+    rooms = {"tests/y/test_y.py::test_y[0]": named, **proofs(family=ROOMS)}
+    known = [proven(NAMES), {"tests/y/test_y.py::test_y": {"0": named.digest}}]
+    ran = [
+        rotation for rotation in range(14) if "tests/y/test_y.py::test_y[0]" not in unchanged(rooms, known, rotation)
+    ]
+    assert 1 <= len(ran) <= 2
 
 
 def test_a_text_that_only_this_checkout_knows_is_refused(request: pytest.FixtureRequest) -> None:
