@@ -63,8 +63,8 @@ docs-links: $(DOCS_READY)
 test-fast: $(DEV_READY)
 	$(BIN)/python -m pytest --ring fast -n auto --maxprocesses 4
 
-# What CI runs. Files side by side, each in one process: a fixture of minutes is made once. In the order of their rooms,
-# the slowest of which come first: by the number of their tests, a file with few of minutes would be the last to begin.
+# What CI runs. Files side by side, each in one process: a fixture of minutes is made once (tests/kit/scheduling.py). In the
+# order of their rooms: by the number of their tests, a file with few of minutes would be the last to begin.
 test: $(DEV_READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 30
 

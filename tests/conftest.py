@@ -17,7 +17,7 @@ from kernelgauge.hardware.environment import gpu
 if TYPE_CHECKING:
     from kernelgauge.session.session import Session
 
-pytest_plugins = ["rings", "databases", "winners"]
+pytest_plugins = ["rings", "scheduling", "databases", "winners"]
 
 TURN_SECONDS = 3600
 """Of a test in a file that may have to wait for the GPU: waiting counts towards its time."""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
-from collections.abc import Iterator
-from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 
 import pytest
+from import_graph import MODULES, imported, reachable
 
 import kernelgauge
 
-ROOT = Path(kernelgauge.__file__).parent
 # From the top: each room imports those below it alone. `room.name` is a folder in a room, or one of its files that
 # lies lower than the rest of it. docs/explanation/architecture.md shows the same.
 ROOMS = (
@@ -50,46 +46,6 @@ ROOMS = (
     "protocols",
 )
 DEPTH = {room: depth for depth, room in enumerate(ROOMS)}
-DATA = ("problems/level", "backends/examples", "selftest/specimens/", "expert/candidates", "expert/parts")
-
-
-def modules() -> dict[str, Path]:
-    """Every module by its dotted name below `kernelgauge`, without programs that are data."""
-    paths = (path.relative_to(ROOT) for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
-    ours = [path for path in paths if not path.as_posix().startswith(DATA)]
-    return {".".join(path.with_suffix("").parts).removesuffix(".__init__"): ROOT / path for path in ours}
-
-
-MODULES = modules()
-
-
-def _only_for_types(tree: ast.Module) -> set[ast.AST]:
-    return {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
-
-
-@cache
-def imported(name: str, types: bool = True) -> frozenset[str]:
-    """Modules of ours that one imports, at any depth of its code; with or without those it names in types alone."""
-    tree = ast.parse(MODULES[name].read_text())
-    left_out: set[ast.AST] = set() if types else _only_for_types(tree)
-    return frozenset(module for node in ast.walk(tree) if node not in left_out for module in _named_by(node))
-
-
-def _named_by(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Import):
-        names = [alias.name.removeprefix("kernelgauge.") for alias in node.names]
-        yield from (each for each in names if each in MODULES)
-    elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "kernelgauge":
-        package = node.module.removeprefix("kernelgauge").removeprefix(".")
-        for alias in node.names:
-            module = f"{package}.{alias.name}".removeprefix(".")
-            if module in MODULES or package in MODULES:
-                yield module if module in MODULES else package
 
 
 def room(module: str) -> str:
@@ -118,18 +74,6 @@ def test_no_imports_go_in_circles() -> None:
 @pytest.mark.parametrize("name", [name for name in MODULES if room(name) != "worker"])
 def test_nobody_imports_the_far_side(name: str) -> None:
     assert not [other for other in imported(name) if room(other) == "worker"]
-
-
-def reachable(module: str) -> set[str]:
-    """All our modules that importing one imports, directly or not."""
-    seen: set[str] = set()
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        if name not in seen:
-            seen.add(name)
-            waiting.extend(imported(name))
-    return seen
 
 
 def test_what_runs_beside_a_candidate_reaches_no_judge() -> None:

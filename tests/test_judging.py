@@ -77,6 +77,7 @@ def test_what_does_not_apply_is_refused(options: dict[str, object], word: str) -
         Judging(device="cpu", sizes="small", **options).chosen_protocol()  # type: ignore[arg-type]
 
 
+@pytest.mark.proof("judging.py", "session", "protocols", "evaluation")
 @pytest.mark.processes
 def test_python_takes_the_defaults_of_the_command_line(session: Session) -> None:
     for name in ("sizes", "device", "math", "timer", "kernel_policy"):

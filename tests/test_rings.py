@@ -7,7 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from rings import FAILED, RINGS, ROOT, ROTATION, Proof, in_turn, unchanged
+from import_graph import parts, program
+from rings import FAILED, PACKAGE, RINGS, ROOMS, ROOT, ROTATION, Proof, in_turn, unchanged
+from scheduling import APART, FIRST, scope
 
 NAMES = [f"tests/x/test_x.py::test_it[{number}]" for number in range(33)]
 
@@ -63,6 +65,45 @@ def test_each_family_goes_round_for_itself() -> None:
         assert out == set(), "a family of one always has its turn"
 
 
+def test_a_room_of_one_unit_waits_for_its_turn_among_those_of_all_rooms(request: pytest.FixtureRequest) -> None:
+    request.node.add_marker(pytest.mark.proof(text="relu", unit="package"))
+    named = Proof.of(request.node)
+    assert named is not None and named.family == ROOMS
+    rooms = {"tests/y/test_y.py::test_y[0]": named, **proofs(family=ROOMS)}
+    known = [proven(NAMES), {"tests/y/test_y.py::test_y": {"0": named.digest}}]
+    ran = [
+        rotation for rotation in range(14) if "tests/y/test_y.py::test_y[0]" not in unchanged(rooms, known, rotation)
+    ]
+    assert 1 <= len(ran) <= 2
+
+
+def test_a_text_that_only_this_checkout_knows_is_refused(request: pytest.FixtureRequest) -> None:
+    """Its proof would run in every fresh checkout, whatever is recorded."""
+    request.node.add_marker(pytest.mark.proof(text="relu"))
+    assert Proof.of(request.node) is not None
+    request.node.add_marker(pytest.mark.proof(text=f"Entry(path={PACKAGE / 'problems'!r})"), append=False)
+    with pytest.raises(pytest.UsageError, match="no other checkout"):
+        Proof.of(request.node)
+
+
+def test_the_parts_of_a_module_are_all_that_it_imports_of_these_rooms() -> None:
+    found = parts("worker.describer", "worker", "wire")
+    assert {path.partition("/")[0] for path in found} == {"worker", "wire"}
+    assert {"worker/describer.py", "worker/serving.py", "wire/regions.py"} <= set(found)
+    assert "worker/candidate.py" not in found and "wire/oracle_commands.py" not in found
+    found = program("defences.py")
+    assert {"benchmarks/defences.py", "benchmarks/defences_steps.py"} <= set(found)
+    assert "benchmarks/aa.py" not in found
+
+
+def test_cases_that_share_nothing_go_by_themselves_and_a_file_keeps_its_fixture() -> None:
+    (problems,) = APART
+    assert scope(f"{problems}::test_it[1/1]") != scope(f"{problems}::test_it[1/2]")
+    assert scope("tests/x/test_x.py::test_it[1]") == scope("tests/x/test_x.py::test_that") == "tests/x/test_x.py"
+    assert all((ROOT / name).is_file() for name in (*APART, *FIRST))
+
+
+@pytest.mark.proof("tests/kit/rings.py", "tests/verification/test_every_problem.py")
 @pytest.mark.processes
 def test_each_ring_has_what_the_one_within_has() -> None:
     """As `make` calls them, on two folders: problems, marked as proofs, and tests with and without processes."""

@@ -120,6 +120,7 @@ def judged(session: Session, source: str, backend: str | None = None) -> Evaluat
     return session.evaluate(problem, source, backend=backend, timed=False, kernel_policy="any")
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("name", "device"), PAIRS)
 def test_example_passes_the_strict_protocol(session: Session, name: str, device: str) -> None:
     backend = backend_named(name)

@@ -277,6 +277,7 @@ def test_one_unit_that_is_refused_for_good_is_enough() -> None:
     assert not is_own_fault("ImportError: no module named x")
 
 
+@pytest.mark.proof
 @needs_compiler
 def test_own_fault_is_found_with_slim_headers_alone(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[str] = []

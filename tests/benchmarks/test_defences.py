@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from factories import make_environment
+from import_graph import program
 from waiting import comes_true
 
 from benchmarks import defences_page, defences_steps
@@ -29,6 +30,7 @@ from kernelgauge.schema import Candidate, Problem
 from kernelgauge.session.session import Session
 
 ROOT = Path(__file__).parents[2]
+PROOF = pytest.mark.proof(*program("defences.py"))
 
 # Without PyTorch's headers it compiles in about a second.
 RELU = '''
@@ -73,7 +75,7 @@ def test_a_step_inside_another_is_counted_there_only() -> None:
     assert account.seconds["outer"] < account.seconds["inner"]
 
 
-@pytest.mark.proof
+@PROOF
 def test_the_account_of_an_evaluation_adds_up_and_leaves_no_stopwatch(session: Session, quick: str) -> None:
     problem = load_problem("1/36", "small")
     before = Side.stage, measure.verify, Rules.read
@@ -152,7 +154,7 @@ def rows_of(out: Path) -> dict[str, dict[str, float]]:
     return json.loads(file.read_text())["rows"] if file.exists() else {}
 
 
-@pytest.mark.proof
+@PROOF
 @pytest.mark.skipif(backend_named("cpp").missing("cpu") is not None, reason="no C++ compiler")
 def test_candidates_are_built_once_and_an_interrupted_command_goes_on(
     session: Session, answers: Path, quick: str, tmp_path: Path

@@ -87,7 +87,7 @@ def test_the_sample_is_the_same_every_time_and_general_operators_do_not_fill_it(
     assert set(OPERATORS) >= GENERAL | SELDOM
 
 
-@pytest.mark.proof
+@pytest.mark.proof("benchmarks/mutations", "benchmarks/cuda_candidates")
 @pytest.mark.parametrize("key", ["1/14", "1/49", "1/97", "2/11", "2/50", "2/92", "3/8", "3/43"])
 def test_honest_rewrites_are_the_reference_in_float64(key: str) -> None:
     problem = load_problem(key, "odd")
@@ -118,7 +118,7 @@ def test_witnesses_tell_faults_from_equivalents_and_from_what_does_not_run() -> 
         assert [finding.verdict for finding in examine(problem, written)] == [verdict] * len(changed)
 
 
-@pytest.mark.proof
+@pytest.mark.proof("benchmarks/mutations", "benchmarks/cuda_candidates")
 @pytest.mark.parametrize(
     ("key", "operator", "what"),
     [
@@ -166,7 +166,7 @@ def _command(*arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.proof
+@pytest.mark.proof("benchmarks/mutations", "benchmarks/cuda_candidates")
 def test_a_run_goes_on_and_its_page_says_what_was_accepted(tmp_path: Path) -> None:
     run, shown = tmp_path / "run", tmp_path / "mutations"
     _command("faults", "--problems", "1/36", "--most", "2", "--out", str(run))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from factories import make_answer, make_environment, make_header, quick_protocol
+from import_graph import program
 
 from kernelgauge.problems.loader import load_problem
 from kernelgauge.report.figures.baselines import boards
@@ -21,7 +22,7 @@ from kernelgauge.store.baselines import FILE, read
 from kernelgauge.store.run import Run
 
 # One run of the real benchmarks is behind all of them.
-pytestmark = [pytest.mark.processes, pytest.mark.proof(unit="results")]
+pytestmark = [pytest.mark.processes, pytest.mark.proof(*program("aa.py", "results.py"), unit="results")]
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from factories import quick_protocol
+from import_graph import program
 
 from kernelgauge.generation.folder import Folder
 from kernelgauge.problems.loader import load_problem
@@ -18,6 +19,8 @@ from kernelgauge.schema import Candidate
 pytestmark = pytest.mark.processes
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+PROGRAMS = program("throughput.py", "training_step.py", "naive_evaluator.py")
+PROOF = pytest.mark.proof(*PROGRAMS, "benchmarks/cuda_candidates")
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +52,7 @@ def measure(answers: Path, quick: Path, work: Path, *more: str) -> subprocess.Co
     )
 
 
-@pytest.mark.proof
+@PROOF
 def test_both_evaluators_judge_the_same_candidates(answers: Path, quick: Path, tmp_path: Path) -> None:
     done = measure(answers, quick, tmp_path, "--phases", "naive,naive_built,cold,warm")
     assert done.returncode == 0, done.stderr
@@ -86,7 +89,7 @@ def test_both_evaluators_judge_the_same_candidates(answers: Path, quick: Path, t
     assert other.returncode != 0 and "another problems" in other.stderr
 
 
-@pytest.mark.proof
+@PROOF
 def test_a_measurement_out_of_time_goes_on(answers: Path, quick: Path, tmp_path: Path) -> None:
     short = measure(answers, quick, tmp_path, "--phases", "naive", "--limit-seconds", "0.1")
     assert "0 kernels (out of time)" in short.stdout, short.stderr
@@ -120,7 +123,7 @@ def test_a_training_step_is_mostly_broken_and_every_text_its_own(tmp_path: Path)
         assert ("#error" in text) is (kinds[path] == "does not build")
 
 
-@pytest.mark.proof
+@PROOF
 def test_figures_of_a_training_step_go_by_what_a_candidate_is(answers: Path, quick: Path, tmp_path: Path) -> None:
     done = measure(answers, quick, tmp_path, "--phases", "naive_built,cold", "--training-step", "2")
     assert done.returncode == 0, done.stderr

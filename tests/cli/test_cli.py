@@ -345,6 +345,7 @@ def test_eval_prints_one_object(files: Path, arguments: str, code: int, outcome:
     assert verdict["sizes"] == ("small" if "small" in arguments else "full")
 
 
+@pytest.mark.proof("cli")
 def test_a_candidate_comes_from_a_pipe(files: Path) -> None:
     done = process(files, f"eval 1/19 - --no-timing {SMALL}", stdin=RELU.encode())
     assert done.returncode == 0, done.stderr
@@ -352,6 +353,7 @@ def test_a_candidate_comes_from_a_pipe(files: Path) -> None:
     assert "1/19 relu, sizes small" in done.stdout
 
 
+@pytest.mark.proof("cli")
 def test_an_own_file_needs_no_suffix(files: Path) -> None:
     done = process(files, "eval ref.txt unnamed.py --device cpu")
     assert done.returncode == 1, done.stderr

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from browser import texts_in
 from commands import command_here
+from import_graph import parts
 from waiting import comes_true
 
 from kernelgauge.config import load_protocol
@@ -32,6 +33,8 @@ from kernelgauge.store.run import Run
 
 pytestmark = pytest.mark.processes
 
+COMMANDS = {path for verb in ("run", "reeval", "report") for path in parts(f"cli.{verb}", "cli")}
+PROOF = pytest.mark.proof("cli/main.py", *sorted(COMMANDS), "execution", "session", "store")
 KEYS = ("1/19", "1/23", "1/47", "1/89", "2/76", "3/1")
 
 
@@ -124,7 +127,7 @@ def test_a_run_judges_everything_and_reports(answers: Path, tmp_path: Path, quic
     assert any("class ModelNew" in text for text in texts_in(tmp_path / "r.html"))
 
 
-@pytest.mark.proof("cli", "execution", "session", "store")
+@PROOF
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_run_keeps_what_is_finished_and_goes_on(
     number: signal.Signals, answers: Path, tmp_path: Path, quick: str
@@ -179,7 +182,7 @@ WRONG = (
 )
 
 
-@pytest.mark.proof("cli", "execution", "session", "store")
+@PROOF
 def test_a_changed_file_is_judged_anew_and_counts_once(two: Path, tmp_path: Path, quick: str) -> None:
     out = tmp_path / "run"
     arguments = command(two, out, quick)
@@ -210,7 +213,7 @@ def test_a_changed_file_is_judged_anew_and_counts_once(two: Path, tmp_path: Path
     assert "1 judged before are not there any more" in rerun(arguments)
 
 
-@pytest.mark.proof("cli", "execution", "session", "store")
+@PROOF
 def test_another_folder_of_the_same_name_is_not_the_same_contestant(two: Path, tmp_path: Path, quick: str) -> None:
     out, elsewhere = tmp_path / "run", tmp_path / "elsewhere" / two.name
     rerun(command(two, out, quick))
@@ -224,14 +227,14 @@ def test_another_folder_of_the_same_name_is_not_the_same_contestant(two: Path, t
     assert Run.read(out).header.origin == str(elsewhere)
 
 
-@pytest.mark.proof("cli", "execution", "session", "store")
+@PROOF
 def test_limit_and_problems_select(answers: Path, tmp_path: Path, quick: str) -> None:
     out = tmp_path / "run"
     rerun(command(answers, out, quick, "--problems", "3/1,1/47,1/89", "--limit", "1"))
     assert len(finished(out)) == 1
 
 
-@pytest.mark.proof("cli", "execution", "session", "store")
+@PROOF
 def test_reeval_judges_stored_candidates_again(answers: Path, tmp_path: Path, quick: str) -> None:
     out, other = tmp_path / "run", tmp_path / "published"
     rerun(command(answers, out, quick, "--limit", "1"))
@@ -245,7 +248,7 @@ def test_reeval_judges_stored_candidates_again(answers: Path, tmp_path: Path, qu
     assert {r.protocol for r in Run.read(other).evaluations()} == {"v0.1"}
 
 
-@pytest.mark.proof("cli", "execution", "session", "store")
+@PROOF
 def test_an_other_question_is_refused_by_a_run_folder(answers: Path, tmp_path: Path, quick: str) -> None:
     out = tmp_path / "run"
     rerun(command(answers, out, quick, "--limit", "1"))
@@ -329,6 +332,7 @@ def _note(session: Session, seen: list[str]) -> None:
         seen.append("shared")
 
 
+@PROOF
 def test_an_error_of_one_task_does_not_stop_the_others(session: Session, quick: str) -> None:
     protocol = load_protocol(quick)
     good = next(s.source for s in specimens() if s.name == "same_operations")
@@ -364,6 +368,7 @@ class SilentBut:
         return NoCandidate(problem=problem.key, contestant=self.name, sample=sample, reason="it says nothing")
 
 
+@PROOF
 def test_a_full_disk_ends_a_run_in_which_problems_wait_to_be_weighed(
     session: Session, tmp_path: Path, quick: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -184,6 +184,7 @@ def occupied() -> Iterator[Cluster]:
         yield cluster
 
 
+@pytest.mark.proof("cluster")
 def test_a_wait_is_bounded_and_said(occupied: Cluster, problem: str, quick: str, tmp_path: Path) -> None:
     with pytest.raises(MachineError, match=r"no judge for 4 s on 2 nodes \(1 have not started\); the same command"):
         run_on(occupied, Several(1), problem, quick, tmp_path / "run", Noted(), ",wait=4")

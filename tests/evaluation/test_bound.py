@@ -230,6 +230,9 @@ def test_measured_peaks_come_before_published_ones(tmp_path: Path) -> None:
         known(tmp_path, here, "cuda")
 
 
+MEASURED = pytest.mark.proof("evaluation", "hardware", unit="measured CPU")
+
+
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     """A session that knows what this CPU can do, measured by the command."""
@@ -242,7 +245,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
             yield session
 
 
-@pytest.mark.processes
+@MEASURED
 def test_the_measurement_of_a_cpu_is_kept_and_plausible(measured: Session) -> None:
     found = measured.bounds.peaks(measured.environment, "cpu")
     assert found is not None and (found.device, found.source) == ("cpu", "measured")
@@ -254,7 +257,7 @@ def test_the_measurement_of_a_cpu_is_kept_and_plausible(measured: Session) -> No
     assert measured.bounds.peaks(other, "cpu") is None
 
 
-@pytest.mark.proof
+@MEASURED
 def test_commands_tell_work_and_bound(measured: Session) -> None:
     here = {"KERNELGAUGE_CACHE": str(measured.settings.cache), "COLUMNS": "200"}
     runner = CliRunner(env=here)
@@ -279,7 +282,7 @@ def test_doctor_has_a_device_only_where_it_measures() -> None:
     assert isinstance(done.exception, UsageError)
 
 
-@pytest.mark.processes
+@MEASURED
 def test_a_device_that_is_not_there_cannot_be_measured(measured: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     if gpu() is not None:
         pytest.skip("there is a GPU here")

@@ -258,7 +258,7 @@ def test_many_operators_are_ten_rows_and_the_rest(session: Session) -> None:
     assert int(number) >= 3 and word == "others"
 
 
-@pytest.mark.processes
+@pytest.mark.proof
 def test_a_compiled_function_is_a_row_of_its_own(session: Session, tmp_path: Path) -> None:
     reference, candidate = example("cpp", tmp_path)
     profile = session.profile(reference, candidate)

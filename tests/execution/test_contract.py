@@ -32,7 +32,9 @@ BROKEN = "import torch\n\nthis is no Python\n"
 SLOW = "import time\n\ntime.sleep(600)\n" + RIGHT
 
 
-@pytest.fixture(scope="module", params=["local", "ray"])
+@pytest.fixture(
+    scope="module", params=["local", pytest.param("ray", marks=pytest.mark.proof("execution", "cluster", unit="ray"))]
+)
 def machines(request: pytest.FixtureRequest, cache_folder: Path) -> Iterator[Machines]:
     if request.param == "local":
         yield ThisMachine()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ EXPERT = Expert()
 PROBLEMS = EXPERT.problems()
 
 
+@cache
 def text_of(problem: str) -> str:
     return EXPERT.text(EXPERT.file(problem, 0))
 

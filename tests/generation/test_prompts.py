@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from commands import command_here
+from import_graph import parts
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.config import load_protocol
@@ -32,8 +33,19 @@ SHOTS |= dict.fromkeys(("tilelang", "gluon", "numba", "helion", "cutile", "warp"
 WITH_EXAMPLES = tuple(SHOTS)
 # TileLang's tiles are for a GPU, Helion's interpreter has no products, and Numba's simulator takes minutes.
 GPU_ALONE = {("tilelang", 0), ("tilelang", 1), ("numba", 0), ("numba", 1), ("helion", 1)}
+
+
+def as_a_proof(name: str, number: int, device: str) -> pytest.ParameterSet:
+    """About its two texts and what its language is made of, whichever languages stand beside it."""
+    backend = backend_named(name)
+    module = type(backend).__module__.removeprefix("kernelgauge.")
+    proof = pytest.mark.proof(*parts(module, "backends"), text=repr(backend.examples()[number]))
+    marks = [proof, pytest.mark.gpu] if device == "cuda" else [proof]
+    return pytest.param(name, number, device, id=f"{name}-{number}-{device}", marks=marks)
+
+
 PAIRS = [
-    pytest.param(name, number, device, id=f"{name}-{number}-{device}", marks=[pytest.mark.gpu] * (device == "cuda"))
+    as_a_proof(name, number, device)
     for name in WITH_EXAMPLES
     for device in backend_named(name).devices
     for number in range(SHOTS[name])
@@ -49,7 +61,6 @@ def hardware_section(prompt: str) -> str:
     return prompt.partition("# The GPU\n")[2].partition("\n# How it is judged")[0]
 
 
-@pytest.mark.proof("backends", "generation")
 @pytest.mark.parametrize(("backend", "number", "device"), PAIRS)
 def test_few_shot_examples_are_right(session: Session, backend: str, number: int, device: str) -> None:
     if reason := backend_named(backend).missing(device):

@@ -27,6 +27,8 @@ ROOT = TESTS.parent
 PACKAGE = ROOT / "src" / "kernelgauge"
 DAYS = 14
 """In so many days every proof has its turn, unless its mark says otherwise."""
+ROOMS = "rooms"
+"""The family of proofs that name none: were each room one, a room of one unit would have its turn every day."""
 RECORD = TESTS / "proven.json"
 """What `make nightly` has proven: by test function and case, the digest of the subject."""
 ROTATION = "KERNELGAUGE_TEST_ROTATION"
@@ -68,10 +70,12 @@ class Proof:
         named = sorted({path for mark in marks for path in mark.args})
         places = [_place(path) for path in named or ([] if "text" in said else [room])]
         texts = [_digest(place) for place in (*places, item.path)]
+        if any(str(folder) in str(said.get("text", "")) for folder in (PACKAGE, TESTS)):
+            raise pytest.UsageError(f"{item.nodeid}: its text names a folder in {ROOT}: no other checkout has it")
         pytorch = version("torch").partition("+")[0]  # behind the plus is what the wheel was built for
         whole = json.dumps([texts, said.get("text", ""), pytorch])
         digest = hashlib.sha256(whole.encode()).hexdigest()[:16]
-        return cls(digest, said.get("family", room), said.get("unit", item.nodeid), said.get("days", DAYS))
+        return cls(digest, said.get("family", ROOMS), said.get("unit", item.nodeid), said.get("days", DAYS))
 
 
 def _place(path: str) -> Path:

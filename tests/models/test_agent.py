@@ -95,6 +95,7 @@ def test_an_agent_reads_evaluates_profiles_and_submits(tmp_path: Path, problem: 
     assert sum(each.attempt.spent.calls for each in kept) == 5
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_what_an_agent_has_seen_does_not_count(tmp_path: Path, problem: str, quick: str) -> None:
     model = working(("evaluate", {"source": RIGHT}), ("submit", {"answer": WRONG}))
     sample = only(asked(model, tmp_path, problem, quick, strategy="react"))

@@ -138,6 +138,7 @@ def as_toml(protocol: dict[str, Any]) -> str:
     return "\n".join(said) + "\n"
 
 
+@pytest.mark.proof("models", "search", "generation")
 @pytest.mark.processes
 def test_models_and_contestants_are_judged_by_the_same_protocol(tmp_path: Path) -> None:
     own, folder = tmp_path / "few.toml", tmp_path / "folder"
@@ -279,6 +280,7 @@ def test_the_header_says_how_inspect_was_told_to_ask(tmp_path: Path, problem: st
     assert "--epochs 2" in header.command and "hidden" not in (out / "run.json").read_text()
 
 
+@pytest.mark.proof("models", "search", "generation")
 @pytest.mark.processes
 def test_a_run_goes_on_only_as_inspect_asked_before(tmp_path: Path, problem: str, quick: str) -> None:
     out, answers = tmp_path / "run", lines(tmp_path / "a.jsonl", {(problem, n): fenced(RIGHT) for n in range(3)})
@@ -405,6 +407,7 @@ def test_a_suite_is_asked_whole_and_by_its_own_levels(tmp_path: Path, monkeypatc
         assert [sample.id for sample in kernelbench(**{**own, **task}).dataset] == [f"asked:{each}" for each in ids]
 
 
+@pytest.mark.proof("models", "search", "generation")
 @pytest.mark.processes
 def test_the_display_says_how_many_are_asked_waiting_and_judged(
     tmp_path: Path, problem: str, quick: str, monkeypatch: pytest.MonkeyPatch

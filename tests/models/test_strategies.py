@@ -123,6 +123,7 @@ def test_feedback_reaches_the_model(tmp_path: Path, problem: str, quick: str) ->
     assert "wrong_value" in said[2] and "The output is the right output plus 1." in said[2]
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_the_profile_is_told_where_it_is_asked_for(tmp_path: Path, problem: str, quick: str) -> None:
     out = tmp_path / "run"
     faster = RIGHT.replace("x.clamp(min=0) * 2 + 1", "x.clamp(min=0).mul(2).add(1)")

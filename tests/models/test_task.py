@@ -258,6 +258,7 @@ def test_epochs_give_unbiased_shares_and_pass_at_k(tmp_path: Path, problem: str,
     assert len({record.id for record in records}) == 8
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_what_the_run_folder_holds_is_not_asked_again(tmp_path: Path, problem: str, quick: str) -> None:
     out = tmp_path / "run"
     first = asked(scripted(fenced(RIGHT)), tmp_path / "logs", problem, quick, out=str(out))
@@ -312,6 +313,7 @@ def test_two_models_with_the_same_answer_keep_their_names(tmp_path: Path, proble
     assert note.startswith("the same text as sample 0 of mockllm/") and len(verdicts) == 2
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_judging_does_not_hold_back_asking(tmp_path: Path, problem: str, quick: str) -> None:
     """Nothing can be judged until every sample has been answered, and yet every sample is."""
     count, given = 80, threading.Semaphore(0)
@@ -338,6 +340,7 @@ def test_judging_does_not_hold_back_asking(tmp_path: Path, problem: str, quick: 
     assert log.status == "success" and metrics_of(log)["correct"] == 1.0
 
 
+@pytest.mark.proof("models", "search", "generation")
 def test_what_waits_for_the_device_keeps_no_answer_from_the_disk(tmp_path: Path, problem: str, quick: str) -> None:
     """Many samples have no candidate, and wait to learn whether the problem counts, while others are still asked."""
     waiting, asking, out = 45, 15, tmp_path / "run"

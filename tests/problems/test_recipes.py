@@ -65,6 +65,7 @@ def test_kept_problems_are_sound_at_every_size(session: Session, words: str) -> 
             assert found["finite"] and found["repeats"]
 
 
+@pytest.mark.proof("problems", "verification")
 @pytest.mark.parametrize("size", ["full", "medium", "small", "odd"])
 def test_a_draw_that_breaks_at_one_size_is_refused(session: Session, size: Sizes) -> None:
     drawn = fusion.draw(7, 0)
@@ -90,6 +91,7 @@ def test_twins_differ_from_each_other_and_from_the_original(original: str) -> No
         assert drawn != full and set(drawn) == set(full)
 
 
+@pytest.mark.proof("problems", "verification")
 def test_the_same_twin_is_kept_once(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fresh, "unsound", lambda *_: None)
     kept = list(generate(session, recipe(session, "twin 1/1", seed=7), 4))
@@ -98,6 +100,7 @@ def test_the_same_twin_is_kept_once(session: Session, monkeypatch: pytest.Monkey
         list(generate(session, recipe(session, "twin 1/1", seed=7), 30))
 
 
+@pytest.mark.proof("problems", "verification")
 def test_twins_of_several_problems_say_whose_they_are(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fresh, "unsound", lambda session, drawn: None)
     kept = list(generate(session, recipe(session, "twin 1/1,1/19", seed=7), 4))
@@ -109,6 +112,7 @@ def test_twins_of_several_problems_say_whose_they_are(session: Session, monkeypa
     assert drawing(0).twin_of == "1/1"
 
 
+@pytest.mark.proof("problems", "verification")
 def test_a_twin_has_other_sizes_and_other_words_and_computes_the_same(session: Session) -> None:
     (drawn,) = generate(session, recipe(session, "twin 2/76", seed=1), 1)
     original = load_problem("2/76")
@@ -128,6 +132,7 @@ def test_an_unknown_recipe_is_refused(session: Session, words: str) -> None:
         recipe(session, words, seed=1)
 
 
+@pytest.mark.proof("problems", "verification")
 def test_a_recipe_that_gives_nothing_sound_says_so(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fresh, "_DRAWS_PER_PROBLEM", 2)
     drawn = fusion.draw(1, 0)
@@ -172,6 +177,7 @@ def test_what_is_too_near_the_suite_is_refused_by_name(tmp_path: Path, monkeypat
     assert all(sides.get(structure(each.path.read_text()), each.split) == each.split for each in entries)
 
 
+@pytest.mark.proof("problems", "verification")
 def test_a_suite_of_twins_says_that_it_is_not_to_train_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KERNELGAUGE_SUITES", str(tmp_path / "suites"))
     monkeypatch.setattr(fresh, "unsound", lambda session, drawn: None)
@@ -189,6 +195,7 @@ def test_a_suite_of_twins_says_that_it_is_not_to_train_on(tmp_path: Path, monkey
     assert "0 from 1/1_square_matrix_multiplication, nearer than 0.1" in held.stderr
 
 
+@pytest.mark.proof("problems", "verification")
 def test_what_was_drawn_before_a_recipe_ran_dry_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KERNELGAUGE_SUITES", str(tmp_path / "suites"))
     monkeypatch.setattr(fresh, "_DRAWS_PER_PROBLEM", 1)

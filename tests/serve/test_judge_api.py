@@ -83,6 +83,7 @@ def test_every_kind_of_text_has_its_answer(server: Server) -> None:
     assert " bytes, and 262144 are allowed: write a shorter file" in answers[-1]["feedback"]
 
 
+@pytest.mark.proof("serve", "client/src/kernelgauge_client")
 def test_a_text_cannot_choose_to_have_no_verdict(server: Server) -> None:
     """By importing a language that no judge of this server has; who names it is told that it is not there."""
     began = time.monotonic()
@@ -258,6 +259,7 @@ def test_metrics_are_there_for_people_and_for_prometheus(server: Server) -> None
     assert "kernelgauge_waiting 0" in text.splitlines() and headers["content-type"].startswith("text/plain")
 
 
+@pytest.mark.proof("serve", "client/src/kernelgauge_client")
 def test_who_sends_too_much_waits_and_loses_nothing(server: Server) -> None:
     """More than may wait at once, from one client: it is told when to come again, and all of it is judged."""
     crowd = server.ask("POST", "/judge", a_batch(*(slow(100 + number) for number in range(12)), deadline_s=2))[2]
@@ -269,6 +271,7 @@ def test_who_sends_too_much_waits_and_loses_nothing(server: Server) -> None:
     assert late["no_verdict"] >= 6 and late.total() == 12
 
 
+@pytest.mark.proof("serve", "client/src/kernelgauge_client")
 def test_a_killed_worker_a_killed_judge_and_a_killed_server_lose_nothing(server: Server) -> None:
     texts = [slow(number) for number in range(3)]
     before = server.states()

@@ -58,36 +58,6 @@ def own(folder: Path, forward: str) -> str:
     return str(path)
 
 
-HEAVY = {
-    f"3/{number}"
-    for number in (5, 7, 9, 10, 11, 12, 15, 16, 19, 20, 22, 23, 24, 26, 29, 30, 35, 36, 37, 38, 39, 40, 41, 42)
-}
-"""Whole networks and long recurrences, eight seconds and more each, like level 4."""
-
-
-VERIFIER = (
-    "verification",
-    "worker",
-    "wire",
-    "evaluation/resources/description.py",
-    "evaluation/sides/problem_process.py",
-    "problems/constants.py",
-    "problems/facts.py",
-    "problems/loader.py",
-    "problems/sizes.py",
-)
-"""What finds a problem sound: it describes it, runs it, and compares both with what is on record."""
-
-
-def as_a_proof(key: str) -> pytest.ParameterSet:
-    """Heavy ones run at once only where their own text has changed: all of them take too long for `make test`."""
-    entry = catalogue.entry(key)
-    text = repr([load_problem(key).digest, entry, facts(entry.level, entry.number), verified(key)])
-    if key in HEAVY or entry.level == 4:
-        return pytest.param(key, marks=pytest.mark.proof(text=text, family="heavy problems", days=60))
-    return pytest.param(key, marks=pytest.mark.proof(*VERIFIER, text=text, family="problems"))
-
-
 def test_only_a_forward_that_looks_at_values_may_fail_on_the_meta_device(session: Session, tmp_path: Path) -> None:
     shapes = load_problem(own(tmp_path, "self.linear(x.T)"))
     with pytest.raises(ProblemError, match=r"same reduction dim|cannot be multiplied"):
@@ -95,18 +65,6 @@ def test_only_a_forward_that_looks_at_values_may_fail_on_the_meta_device(session
     looks = session.describe(load_problem(own(tmp_path, "x * float(x.sum().item())")))
     assert looks["output"] is None and looks["flops"] is None
     assert looks["state"]["linear.weight"] == [16, 16]
-
-
-@pytest.mark.parametrize("key", [as_a_proof(key) for key in catalogue.keys([1, 2, 3, 4])])
-def test_problem_is_as_published_and_has_not_changed(key: str, session: Session) -> None:
-    if key.startswith("4/"):
-        pytest.importorskip("transformers", reason="transformers (the extra level4) is not installed")
-    finding = verify(session, key)
-    assert finding.broken == ()
-    assert set(finding.fingerprints) == {"small", "odd"}
-    recorded = verified(key)
-    assert recorded is not None, "run `kernelgauge problems verify --record` after adding a problem"
-    assert set(recorded.fingerprints) == {"small", "odd"}
 
 
 @pytest.mark.parametrize("level", [1, 2, 3, 4])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 from kernelgauge.generation.folder import read_source
@@ -48,5 +49,10 @@ def _inlined(source: str, there: set[str]) -> str:
 
 def _part(name: str, there: set[str]) -> str:
     there.add(name)
-    _, body = _parted(read_source(_PARTS / f"{name}.py"))
-    return _inlined(body, there).strip("\n") + "\n"
+    return _inlined(_body(name), there).strip("\n") + "\n"
+
+
+@cache
+def _body(name: str) -> str:
+    """Of a part, without its docstring: many candidates are made of the same few."""
+    return _parted(read_source(_PARTS / f"{name}.py"))[1]
