@@ -6,7 +6,6 @@ seconds and shares no more than a session with the others, it goes by itself.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -26,13 +25,6 @@ def scope(name: str) -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     first = {ROOT / name for name in FIRST}
     items.sort(key=lambda item: item.path not in first)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than cores where tests start processes: more than half of its time such a test waits for them."""
-    cores = len(os.sched_getaffinity(0))
-    return cores if config.getoption("ring") == "fast" else cores + 1
 
 
 @pytest.hookimpl(optionalhook=True)
