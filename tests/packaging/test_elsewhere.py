@@ -32,6 +32,7 @@ with warnings.catch_warnings(record=True) as said:
 SINE = kernel("torch.tanh(torch.sin(x) * 2.0)", "torch.tanh(torch.sin(x) * 2.0)", "[torch.rand(2, 3)]")
 
 
+@pytest.mark.processes
 def test_a_package_for_a_gpu_falls_back_without_one(tmp_path: Path) -> None:
     gpu = {"device": "cuda", "name": "NVIDIA H200", "capability": "9.0"}
     handmade(tmp_path, "cuda_kernels", {"sine": [SINE]}, machine=gpu)

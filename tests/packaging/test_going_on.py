@@ -50,6 +50,7 @@ class Machine:
         return SimpleNamespace(name=name, operators=()), ()
 
 
+@pytest.mark.processes
 def test_an_interrupted_measurement_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out, machine = tmp_path / "out", Machine(tmp_path)
     (tmp_path / "answers").mkdir()

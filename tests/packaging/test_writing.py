@@ -106,6 +106,7 @@ def test_the_search_for_such_calls_sees_the_gpu(tmp_path: Path, monkeypatch: pyt
     assert "CUDA_VISIBLE_DEVICES" not in seen[0]
 
 
+@pytest.mark.processes
 def test_what_python_has_cached_is_not_run(tmp_path: Path) -> None:
     module = handmade(tmp_path, "cached_kernels", SINE)
     file, mark = Path(str(module.__file__)).parent / "_runtime" / "guards.py", tmp_path / "loaded"
@@ -121,6 +122,7 @@ def test_what_python_has_cached_is_not_run(tmp_path: Path) -> None:
     assert "'hits': 1" in done.stdout and not mark.exists()
 
 
+@pytest.mark.processes
 def test_a_package_with_a_missing_file_is_not_used(tmp_path: Path) -> None:
     module = handmade(tmp_path, "torn_kernels", SINE)
     (Path(str(module.__file__)).parent / "_runtime" / "graphs.py").unlink()

@@ -63,6 +63,7 @@ def test_machines_and_settings_are_not_mixed() -> None:
         headrooms([bounded("1/1", 2.0), other])
 
 
+@pytest.mark.processes
 def test_the_list_of_problems_shows_it(tmp_path: Path) -> None:
     run = Run.create(tmp_path / "run", make_header(problems=("1/1", "1/2", "2/1")))
     for each in (bounded("1/1", 2.0), bounded("1/2", 1.0, bound_ms=1.95), bounded("2/1", 2.0)):
