@@ -49,7 +49,7 @@ def softmax(x: torch.Tensor, logarithm: bool = False) -> torch.Tensor:
     for stores, ends in steps:
         _softmax[(rows * members,)](
             x, y, counters, mosts, sums, length, members, SIZE=block, TEAM=team, LOGARITHM=logarithm,
-            STORES=stores, ENDS=ends, MEETS=stores and ends and members > 1, num_warps=max(1, block // 2048),
+            STORES=stores, ENDS=ends, MEETS=stores and ends, num_warps=max(1, block // 2048),
         )  # fmt: skip
     return y
 
@@ -89,6 +89,6 @@ def over_norm(x: torch.Tensor, squares: bool) -> torch.Tensor:
     for stores, ends in steps:
         _over_norm[(rows * members,)](
             x, y, counters, sums, length, members, SIZE=block, TEAM=team, SQUARES=squares,
-            STORES=stores, ENDS=ends, MEETS=stores and ends and members > 1, num_warps=max(1, block // 2048),
+            STORES=stores, ENDS=ends, MEETS=stores and ends, num_warps=max(1, block // 2048),
         )  # fmt: skip
     return y

@@ -18,7 +18,10 @@ BLOCK = 32768
 
 @triton.jit
 def meet(counter_ptr, members):
-    """When this returns, what any program of the team has stored before its own call can be read."""
+    """When this returns, what any program of the team has stored before its own call can be read.
+
+    A team of one needs it as well: other threads of the program read what one of them has stored.
+    """
     tl.debug_barrier()
     there = tl.atomic_add(counter_ptr, 1, sem="acq_rel", scope="gpu") + 1
     while there < members:
@@ -98,7 +101,7 @@ def normalised(
     for stores, ends in steps:
         _moments[(rows * members,)](
             x, y, counters, means, spreads, weight, bias, length, members, eps, period,
-            REPEATS=repeats, SIZE=block, TEAM=team, STORES=stores, ENDS=ends, MEETS=stores and ends and members > 1,
+            REPEATS=repeats, SIZE=block, TEAM=team, STORES=stores, ENDS=ends, MEETS=stores and ends,
             num_warps=max(1, block // 2048),
         )  # fmt: skip
     return y
