@@ -25,10 +25,10 @@ SINE = "torch.tanh(torch.sin(x) * 2.0)"
 class Machine:
     """In the place of processes and a judge: counts what is asked, and is killed in its first measurement."""
 
-    def __init__(self, out: Path) -> None:
-        self.out = out
+    def __init__(self, hinders: bool = False) -> None:
         self.cuts = self.measurements = 0
-        self.replaced: list[bool] = []
+        self.hinders = {"sine": "0.9 times as fast with it"} if hinders else {}
+        self.asked_for: list[tuple[bool, dict[str, str]]] = []
 
     def asked(self, module: str, request: dict[str, Any], what: str, device: str) -> dict[str, Any]:
         if module.endswith("cutting"):
@@ -40,19 +40,29 @@ class Machine:
         if self.measurements == 1:
             raise KeyboardInterrupt
         times = [2.0 + n / 100 for n in range(8)]
-        found = {"before_ms": times, "after_ms": [t / 2 for t in times], "swaps": [], "error": 0.0}
+        found: dict[str, Any] = {
+            "hinders": self.hinders,
+            "before_ms": times,
+            "after_ms": [t / 2 for t in times],
+            "swaps": [],
+            "error": 0.0,
+        }
         return {**found, "not_used": {"sine": "no compiler"}, "warnings": ["it was said"]}
 
-    def packaged(self, out: Path, name: str, licence: str, replace: bool) -> tuple[Any, tuple[()]]:
-        self.replaced.append(replace)
+    def packaged(self, out: Path, name: str, licence: str, replace: bool, without: dict[str, str]) -> Any:
+        self.asked_for.append((replace, without))
+        if without:
+            return None, [SimpleNamespace(problem=key, reason=reason) for key, reason in without.items()]
         if not (out / name).exists():
             handmade(out, name, {"sine": [kernel(SINE, SINE, "[torch.rand(2, 3)]")]})
-        return SimpleNamespace(name=name, operators=()), ()
+        provenance = SimpleNamespace(problem=str(out / "problems" / "gate_1.py"), speedup=2.0)
+        operator = SimpleNamespace(name="sine", variants=[SimpleNamespace(provenance=provenance)])
+        return SimpleNamespace(name=name, operators=(operator,), left_out=()), ()
 
 
 @pytest.mark.processes
 def test_an_interrupted_measurement_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out, machine = tmp_path / "out", Machine(tmp_path)
+    out, machine = tmp_path / "out", Machine()
     (tmp_path / "answers").mkdir()
     monkeypatch.setattr(optimizing, "asked_of", machine.asked)
     monkeypatch.setattr(optimizing, "_packaged", machine.packaged)
@@ -64,12 +74,28 @@ def test_an_interrupted_measurement_is_gone_on_with(tmp_path: Path, monkeypatch:
     with pytest.raises(KeyboardInterrupt):
         call()
     done = call()
-    assert (machine.cuts, machine.measurements, machine.replaced) == (1, 2, [False, True])
+    assert (machine.cuts, machine.measurements) == (1, 2)
+    assert machine.asked_for == [(False, {}), (True, {})]
     assert done.not_used == {"sine": "no compiler"} and done.warnings == ("it was said",)
     assert json.loads((out / "optimized.json").read_text())["not_used"] == {"sine": "no compiler"}
     with pytest.raises(UsageError, match="--replace overwrites it"):
         call()
     assert call(replace=True).speedup and machine.cuts == 1
+
+
+@pytest.mark.processes
+def test_what_slows_the_model_stays_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, machine = tmp_path / "out", Machine(hinders=True)
+    machine.measurements = 1
+    (tmp_path / "answers").mkdir()
+    monkeypatch.setattr(optimizing, "asked_of", machine.asked)
+    monkeypatch.setattr(optimizing, "_packaged", machine.packaged)
+    contestant = f"folder:{tmp_path / 'answers'}"
+    done = optimize(MODEL, out, contestant=contestant, name="slowing_kernels", device="cpu")
+    reason = "makes the whole model slower: 0.9 times as fast with it"
+    assert machine.asked_for == [(False, {}), (True, {str(out / "problems" / "gate_1.py"): reason})]
+    assert done.package is None and done.interval is None
+    assert [(cut.speedup, cut.reason) for cut in done.cuts] == [(None, reason)]
 
 
 def test_a_measurement_says_what_the_package_said(tmp_path: Path) -> None:

@@ -64,6 +64,15 @@ def test_weights_packed_in_the_constructor_are_no_operator(session: Session, pat
     assert left.reason.startswith("does not follow its weights where they come with the call: wrong_value")
 
 
+def test_a_winner_that_its_owner_does_not_want_stays_out(
+    session: Session, winners_run: FolderRun, tmp_path: Path
+) -> None:
+    without = {GATE: "makes the whole model slower"}
+    done = written([winners_run], tmp_path, name="fewer", without=without, session=session).contents
+    assert {each.name for each in done.operators} == {"rms_norm", "box_mean"}
+    assert [each.reason for each in done.left_out if each.problem == GATE] == ["makes the whole model slower"]
+
+
 def test_the_command_writes_and_says_what_it_left_out(winners_run: FolderRun, tmp_path: Path) -> None:
     out = str(tmp_path / "made")
     done = command_here(

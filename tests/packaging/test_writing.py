@@ -20,7 +20,7 @@ from kernelgauge.packaging.homes.own_folders import emptied
 from kernelgauge.packaging.homes.single_calls import single_call
 from kernelgauge.packaging.names import DEFAULT, check_package_name
 from kernelgauge.packaging.runtime.graphs import trace_of
-from kernelgauge.packaging.writing import check_free, needs_more
+from kernelgauge.packaging.writing import check_free, needs_more, remove_package
 
 SINE = {"sine": [kernel("torch.sin(x)", "torch.sin(x)", "[torch.rand(2, 3)]")]}
 
@@ -54,6 +54,14 @@ def test_one_folder_holds_one_package(tmp_path: Path) -> None:
     check_free(tmp_path, "first_kernels", replace=True)
     with pytest.raises(UsageError, match=r"pyproject\.toml is there already and is not of the package other_kernels"):
         check_free(tmp_path, "other_kernels", replace=True)
+
+
+def test_a_removed_package_leaves_nothing_of_its_own(tmp_path: Path) -> None:
+    handmade(tmp_path, "removed_kernels", SINE)
+    (tmp_path / "tests" / "test_mine.py").write_text("mine")
+    remove_package(tmp_path, "removed_kernels")
+    assert [each.name for each in tmp_path.rglob("*") if each.is_file()] == ["test_mine.py"]
+    check_free(tmp_path, "other_kernels", replace=False)
 
 
 def test_no_package_hides_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,7 @@ def optimize(
         where = f"{cut.name}: {cut.share:.1%} of the time, {len(cut.modules)} modules"
         typer.echo(f"{where}, {cut.speedup:.3g}x" if cut.speedup else f"{where}, no kernel: it {cut.reason}")
     if done.interval is None:
-        typer.echo("no kernel won: the model stays as it is")
+        typer.echo("no kernel makes the model faster: it stays as it is")
         return
     for operator, reason in done.not_used.items():
         typer.echo(f"not used in the model: {operator}: {reason}")

@@ -3,8 +3,9 @@
 `python -m kernelgauge.packaging.measuring`, a request on standard input, an answer on standard output, both JSON.
 
 Request: `path`, `device`, `folder` and `name` of the package, `pairs`.
-Answer: `before_ms` and `after_ms` of every pair, `swaps`, `counters`, `not_used`, `warnings`, and `error`, the root
-mean square of the answers' difference relative to the answer.
+Answer: `hinders`, the operators without which the model is surely faster; of the model without those, `before_ms` and
+`after_ms` of every pair, `swaps`, `counters` and `error`, the root mean square of the answers' difference relative to
+the answer; `not_used` and `warnings`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ import torch
 from torch.utils._pytree import tree_flatten
 
 from kernelgauge.packaging.cutting import loaded_model
+from kernelgauge.packaging.hindering import hindering
 
 _WARMUPS = 2
 
@@ -37,20 +41,20 @@ def measured(request: dict[str, Any]) -> dict[str, Any]:
             package = importlib.import_module(request["name"])
             broken = package.build()
             applied = package.apply(model, *inputs)
-        found = model(*inputs)
+        in_turns = partial(_in_turns, applied, model, inputs, request["pairs"])
+        operators = list(dict.fromkeys(swap.operator for swap in applied.swaps))
+        hinders = hindering(operators, in_turns)
+        with applied.lifted(hinders):
+            found = model(*inputs)
         package.reset_counters()
-        times: dict[bool, list[float]] = {True: [], False: []}
-        for pair in range(-_WARMUPS, request["pairs"]):
-            for used in (True, False) if pair % 2 else (False, True):
-                taken = _milliseconds(applied, model, inputs, used)
-                if pair >= 0:
-                    times[used].append(taken)
+        before, after = in_turns(operators, hinders)
         counters = package.counters()
-    swaps = [{"module": s.module, "operator": s.operator, "how": s.how} for s in applied.swaps]
+    swaps = [s for s in applied.swaps if s.operator not in hinders]
     return {
-        "before_ms": times[False],
-        "after_ms": times[True],
-        "swaps": swaps,
+        "hinders": {name: str(gain) for name, gain in hinders.items()},
+        "before_ms": before,
+        "after_ms": after,
+        "swaps": [{"module": s.module, "operator": s.operator, "how": s.how} for s in swaps],
         "counters": counters,
         "not_used": broken,
         "warnings": list(dict.fromkeys(str(e.message) for e in said if issubclass(e.category, RuntimeWarning))),
@@ -58,15 +62,27 @@ def measured(request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _milliseconds(applied: Any, model: torch.nn.Module, inputs: list[Any], used: bool) -> float:
+def _in_turns(
+    applied: Any,
+    model: torch.nn.Module,
+    inputs: list[Any],
+    pairs: int,
+    without: Collection[str],
+    those: Collection[str],
+) -> tuple[list[float], list[float]]:
+    """Milliseconds of a model without these operators and without those, in turns."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for pair in range(-_WARMUPS, pairs):
+        for side in (1, 0) if pair % 2 else (0, 1):
+            with applied.lifted((without, those)[side]):
+                taken = _milliseconds(model, inputs)
+            if pair >= 0:
+                times[side].append(taken)
+    return times
+
+
+def _milliseconds(model: torch.nn.Module, inputs: list[Any]) -> float:
     wait = torch.cuda.synchronize if torch.cuda.is_available() else lambda: None
-    if not used:
-        with applied.lifted():
-            return _timed(model, inputs, wait)
-    return _timed(model, inputs, wait)
-
-
-def _timed(model: torch.nn.Module, inputs: list[Any], wait: Any) -> float:
     wait()
     began = time.perf_counter()
     model(*inputs)

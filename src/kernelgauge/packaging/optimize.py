@@ -19,7 +19,7 @@ from kernelgauge.packaging.named_folder import NamedFolder
 from kernelgauge.packaging.names import DEFAULT, check_package_name
 from kernelgauge.packaging.package import UNSTATED, NothingToPackage, package
 from kernelgauge.packaging.winners import LeftOut
-from kernelgauge.packaging.writing import check_free
+from kernelgauge.packaging.writing import check_free, remove_package
 from kernelgauge.problems import own_file
 from kernelgauge.schema import Record
 from kernelgauge.session.contest import Watch
@@ -57,9 +57,9 @@ class Optimized(Record):
     device: str
     contestant: str
     package: str | None
-    """Folder of the package; None where no kernel won."""
+    """Folder of the package; None where no kernel makes the model faster."""
     before_ms: float | None = None
-    """Median; None, as all that follows, where no kernel won."""
+    """Median; None, as all that follows, where there is no package."""
     after_ms: float | None = None
     speedup: float | None = None
     interval: tuple[float, float] | None = None
@@ -139,12 +139,15 @@ def optimize(
     if machine := [done for done in failed if isinstance(done.result, MachineError)]:
         raise MachineError(f"{len(machine)} problems were not judged; the same command tries them again")
     reasons = {done.task.problem: str(done.result) for done in failed}
-    contents, left = _packaged(out, name, licence, replace)
-    tell("measuring the model with the package and without")
+    contents, left = _packaged(out, name, licence, replace, {})
     measured = None
     if contents is not None:
+        tell("measuring the model with the package and without")
         asked = {"folder": str(out.absolute()), "name": name, "pairs": pairs}
         measured = asked_of(_MEASURING, {**asked, "path": str(path.absolute()), "device": where}, str(path), where)
+        if hinders := _by_problem(contents, measured["hinders"]):
+            tell(f"packaging without {len(hinders)} that make the model slower")
+            contents, left = _packaged(out, name, licence, True, hinders)
     made = _optimized(path, where, plan.contestant.name, out, measured, contents)
     told = _told(out, cuts, contents, left, reasons)
     done = made.model_copy(update={"cuts": told, "skipped": tuple(found["skipped"])})
@@ -157,13 +160,23 @@ def _contestant(named: str | Contestant) -> str | Contestant:
     return NamedFolder(Path(folder)) if kind == "folder" else named
 
 
-def _packaged(out: Path, name: str, licence: str, replace: bool) -> tuple[Contents | None, tuple[LeftOut, ...]]:
+def _packaged(
+    out: Path, name: str, licence: str, replace: bool, without: dict[str, str]
+) -> tuple[Contents | None, tuple[LeftOut, ...]]:
     """The package of the run's winners; None if there are none, with who was left out in either case."""
     try:
-        contents = package([out / "run"], out, name=name, licence=licence, replace=replace).contents
+        contents = package([out / "run"], out, name=name, licence=licence, without=without, replace=replace).contents
     except NothingToPackage as nothing:
+        if (out / name).exists():
+            remove_package(out, name)
         return None, tuple(nothing.left)
     return contents, contents.left_out
+
+
+def _by_problem(contents: Contents, hinders: dict[str, str]) -> dict[str, str]:
+    """Why the winners of these problems are left out; `hinders` names the package's operators."""
+    problems = {each.name: each.variants[0].provenance.problem for each in contents.operators}
+    return {problems[name]: f"makes the whole model slower: {gain}" for name, gain in hinders.items()}
 
 
 def _optimized(

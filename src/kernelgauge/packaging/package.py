@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -67,6 +67,7 @@ def package(
     protocol: str | Protocol = "strict",
     licence: str = UNSTATED,
     homes: Sequence[str] = (),
+    without: Mapping[str, str] | None = None,
     replace: bool = False,
     session: Session | None = None,
     tell: Callable[[str], None] = lambda _: None,
@@ -81,6 +82,7 @@ def package(
         protocol: under which they are judged there.
         licence: of the kernels, as their owner states it.
         homes: forms for other libraries that are written beside it: `huggingface`, `flashinfer`, `backendbench`.
+        without: problems whose winners stay out, and why: half a sentence whose subject is the candidate.
         replace: whether a package of that name in `out` may go.
         session: what judges; default: one of its own.
         tell: hears what takes longer than a moment.
@@ -98,6 +100,9 @@ def package(
     check_free(out, name, replace, homes)
     named = read_shapes(Path(shapes)) if isinstance(shapes, str | Path) else dict(shapes or {})
     found, left = winners([load(run) if isinstance(run, str | Path) else run for run in runs])
+    for digest, those in list(found.items()):
+        if reason := (without or {}).get(those[0].problem.key):
+            left.extend(left_out(each.evaluation, reason) for each in found.pop(digest))
     if not found:
         raise NothingToPackage(left)
     by_key: dict[str, list[list[Winner]]] = {}

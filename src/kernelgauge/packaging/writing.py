@@ -130,6 +130,14 @@ def write_package(out: Path, contents: Contents, files: Mapping[str, str], repla
     return module
 
 
+def remove_package(out: Path, name: str) -> None:
+    """The reverse of `write_package`. Raises StoreError."""
+    with guarded(out):
+        shutil.rmtree(out / name)
+        for place in _places(out, name):
+            place.unlink()
+
+
 def _fill(folder: Path, contents: Contents, files: Mapping[str, str]) -> None:
     carried = {f"_runtime/{name}": text for name, text in runtime_files().items()}
     if any(f"{contents.name}._kernels" in text for text in files.values()):

@@ -8,7 +8,7 @@ and answers whatever the guard refuses.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,33 +43,40 @@ class Applied:
 
     def undo(self) -> None:
         """Every module as it was."""
-        self._restore()
+        for module, before in reversed(self._forwards):
+            _give_back(module, before)
         self._forwards.clear()
         self.swaps.clear()
 
     @contextmanager
-    def lifted(self) -> Iterator[None]:
-        """While open, every module is as it was: to compare both."""
-        swapped = [(module, module.forward) for module, _ in self._forwards]
-        self._restore()
+    def lifted(self, operators: Collection[str] | None = None) -> Iterator[None]:
+        """While open, every module is as it was, or those alone that these operators answer: to compare both."""
+        chosen = [
+            (module, module.forward, before)
+            for swap, (module, before) in zip(self.swaps, self._forwards, strict=True)
+            if operators is None or swap.operator in operators
+        ]
+        for module, _, before in reversed(chosen):
+            _give_back(module, before)
         try:
             yield
         finally:
-            for module, forward in swapped:
+            for module, forward, _ in chosen:
                 module.forward = forward  # type: ignore[method-assign]
-
-    def _restore(self) -> None:
-        for module, before in reversed(self._forwards):
-            if before is None:
-                del module.forward
-            else:
-                module.forward = before  # type: ignore[method-assign]
 
     def put(self, module: torch.nn.Module, forward: Callable[..., Any], swap: Swap) -> None:
         """Answer calls of a module by `forward` from now on."""
         self._forwards.append((module, module.__dict__.get("forward")))
         module.forward = forward  # type: ignore[method-assign]
         self.swaps.append(swap)
+
+
+def _give_back(module: torch.nn.Module, before: Any) -> None:
+    """The forward that a module had: one of its own, or that of its class."""
+    if before is None:
+        del module.forward
+    else:
+        module.forward = before
 
 
 @dataclass
