@@ -5,8 +5,8 @@
     python benchmarks/packaged.py --device cuda --out runs/packaged --contestant folder:answers/llama --only llama
 
 Each model is a file of `benchmarks/packaged_models`, with random weights; `expert` answers its problems by what lies
-in `answers` there. A line a model, and `packaged.json` with
-all figures: before, after, ratio with its interval, error of the answer, and what became of each part.
+in `answers` there. A line a model, and `packaged.json`, written anew after each, with all figures: before, after,
+ratio with its interval, error of the answer, calls that kernels answered, and what became of each part.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from kernelgauge.expert.inlining import whole
 from kernelgauge.hardware.environment import environment
@@ -48,6 +49,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--contestant", default="inductor")
     parser.add_argument("--protocol", default="strict")
+    parser.add_argument("--math", help="ieee or tf32; default: the protocol's for kernels, PyTorch's own for models")
     parser.add_argument("--only", default="", help="names of models, such as llama,vit")
     parser.add_argument("--pairs", type=int, default=30)
     parser.add_argument("--most-calls", type=int, default=60)
@@ -56,9 +58,15 @@ def main() -> None:
     given = parser.parse_args()
     wanted = [name for name in given.only.split(",") if name] or [path.stem for path in sorted(MODELS.glob("*.py"))]
     print("| model | before, ms | after, ms | ratio (95 %) | parts | error |\n|---|---:|---:|---:|---|---:|")
-    found = {}
+    given.out.mkdir(parents=True, exist_ok=True)
+    said: dict[str, Any] = {
+        "environment": environment(len(os.sched_getaffinity(0))).model_dump(mode="json"),
+        "contestant": given.contestant,
+        "protocol": given.protocol,
+        "models": {},
+    }
     for name in wanted:
-        found[name] = optimize(
+        found = optimize(
             MODELS / f"{name}.py",
             given.out / name,
             contestant=by_hand(name, given.out / "answers" / name)
@@ -67,20 +75,16 @@ def main() -> None:
             name=f"{name}_kernels",
             device=given.device,
             protocol=given.protocol,
+            math=given.math,
             most=given.most_calls,
             single_calls=given.single_calls,
             pairs=given.pairs,
             replace=True,
             tell=lambda what, name=name: print(f"{name}: {what}", file=sys.stderr),
         )
-        print(line(name, found[name]), flush=True)
-    said = {
-        "environment": environment(len(os.sched_getaffinity(0))).model_dump(mode="json"),
-        "contestant": given.contestant,
-        "protocol": given.protocol,
-        "models": {name: each.model_dump(mode="json") for name, each in found.items()},
-    }
-    (given.out / "packaged.json").write_text(json.dumps(said, indent=1) + "\n")
+        print(line(name, found), flush=True)
+        said["models"][name] = found.model_dump(mode="json")
+        (given.out / "packaged.json").write_text(json.dumps(said, indent=1) + "\n")
 
 
 if __name__ == "__main__":

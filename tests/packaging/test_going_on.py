@@ -19,15 +19,18 @@ from kernelgauge.packaging.measuring import measured
 from kernelgauge.packaging.optimize import optimize
 
 MODEL = PROBLEMS / "two_blocks.py"
+ASKED = {"device": "cpu", "math": None, "screen": True}
 SINE = "torch.tanh(torch.sin(x) * 2.0)"
 
 
 class Machine:
     """In the place of processes and a judge: counts what is asked, and is killed in its first measurement."""
 
-    def __init__(self, hinders: bool = False) -> None:
+    def __init__(self, hinders: bool = False, keeps: bool = False) -> None:
         self.cuts = self.measurements = 0
-        self.hinders = {"sine": "0.9 times as fast with it"} if hinders else {}
+        self.hinders = {"sine": "makes the whole model slower: 0.9 times"} if hinders else {}
+        self.keeps = keeps
+        self.screened: list[bool] = []
         self.asked_for: list[tuple[bool, dict[str, str]]] = []
 
     def asked(self, module: str, request: dict[str, Any], what: str, device: str) -> dict[str, Any]:
@@ -37,6 +40,7 @@ class Machine:
             cut = {"name": f"gate_{self.cuts}", "source": text, "modules": ["gate"], "share": 0.5}
             return {"cuts": [cut], "skipped": []}
         self.measurements += 1
+        self.screened.append(request["screen"])
         if self.measurements == 1:
             raise KeyboardInterrupt
         times = [2.0 + n / 100 for n in range(8)]
@@ -46,16 +50,18 @@ class Machine:
             "after_ms": [t / 2 for t in times],
             "swaps": [],
             "error": 0.0,
+            "counters": {},
+            "arithmetic": {"products": "ieee", "convolutions": "ieee"},
         }
         return {**found, "not_used": {"sine": "no compiler"}, "warnings": ["it was said"]}
 
     def packaged(self, out: Path, name: str, licence: str, replace: bool, without: dict[str, str]) -> Any:
         self.asked_for.append((replace, without))
-        if without:
+        if without and not self.keeps:
             return None, [SimpleNamespace(problem=key, reason=reason) for key, reason in without.items()]
         if not (out / name).exists():
             handmade(out, name, {"sine": [kernel(SINE, SINE, "[torch.rand(2, 3)]")]})
-        provenance = SimpleNamespace(problem=str(out / "problems" / "gate_1.py"), speedup=2.0)
+        provenance = SimpleNamespace(problem=str(out / "problems" / "gate_1.py"), speedup=2.0, interval=(1.5, 2.5))
         operator = SimpleNamespace(name="sine", variants=[SimpleNamespace(provenance=provenance)])
         return SimpleNamespace(name=name, operators=(operator,), left_out=()), ()
 
@@ -84,28 +90,36 @@ def test_an_interrupted_measurement_is_gone_on_with(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.processes
-def test_what_slows_the_model_stays_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out, machine = tmp_path / "out", Machine(hinders=True)
+@pytest.mark.parametrize("keeps", [False, True])
+def test_what_slows_the_model_stays_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keeps: bool) -> None:
+    """The package that is left is measured again; where nothing is left, the figures of the whole stay."""
+    out, machine = tmp_path / "out", Machine(hinders=True, keeps=keeps)
     machine.measurements = 1
     (tmp_path / "answers").mkdir()
     monkeypatch.setattr(optimizing, "asked_of", machine.asked)
     monkeypatch.setattr(optimizing, "_packaged", machine.packaged)
-    contestant = f"folder:{tmp_path / 'answers'}"
-    done = optimize(MODEL, out, contestant=contestant, name="slowing_kernels", device="cpu")
-    reason = "makes the whole model slower: 0.9 times as fast with it"
+    contestant, name = f"folder:{tmp_path / 'answers'}", "kept_kernels" if keeps else "slowing_kernels"
+    done = optimize(MODEL, out, contestant=contestant, name=name, device="cpu")
+    reason = "makes the whole model slower: 0.9 times"
     assert machine.asked_for == [(False, {}), (True, {str(out / "problems" / "gate_1.py"): reason})]
-    assert done.package is None and done.interval is None
-    assert [(cut.speedup, cut.reason) for cut in done.cuts] == [(None, reason)]
+    assert machine.screened == ([True, False] if keeps else [True])
+    assert done.standing == "faster" and done.package == (str(out / name) if keeps else None)
+    (cut,) = done.cuts
+    assert (cut.speedup, cut.interval, cut.reason) == ((2.0, (1.5, 2.5), "") if keeps else (None, None, reason))
 
 
 def test_a_measurement_says_what_the_package_said(tmp_path: Path) -> None:
     broken = kernel(SINE, "x.no_such_method()", "[torch.rand(2, 3)]")
     handmade(tmp_path, "measured_kernels", {"sine": [broken]})
-    found = measured(
-        {"path": str(MODEL), "device": "cpu", "folder": str(tmp_path), "name": "measured_kernels", "pairs": 1}
-    )
+    found = measured({**ASKED, "path": str(MODEL), "folder": str(tmp_path), "name": "measured_kernels", "pairs": 1})
     assert found["not_used"] == {"sine": "operator sine could not be built"}
     assert len(found["warnings"]) == 1 and "no_such_method" in found["warnings"][0]
+
+
+@pytest.mark.processes
+def test_a_model_of_float32_has_two_arithmetics(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="in ieee or tf32, not in bf16"):
+        optimize(MODEL, tmp_path, device="cpu", math="bf16")
 
 
 INFINITE = float("-inf")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import pytest
 from handmade import handmade, kernel
 
-from kernelgauge.packaging.hindering import hindering
+from kernelgauge.packaging.hindering import hindering, measurements
 from kernelgauge.packaging.measuring import measured
 
 MODEL = """
@@ -74,20 +75,55 @@ def test_several_that_cost_a_little_each_go_together() -> None:
     assert set(found) == set(costs)
 
 
+@pytest.mark.parametrize("costs", [{"a": 1.0, "b": -0.3}, {"a": 0.4}])
+def test_without_time_all_of_them_go_or_none_does(costs: dict[str, float]) -> None:
+    assert set(hindering(list(costs), times(costs), one_by_one=False)) == set(costs)  # type: ignore[arg-type]
+    better = {name: -cost for name, cost in costs.items()}
+    assert not hindering(list(better), times(better), one_by_one=False)  # type: ignore[arg-type]
+
+
+def test_no_more_is_measured_than_was_said() -> None:
+    count = 0
+    of = times({str(n): 1.0 for n in range(5)})
+
+    def counted(*asked: Collection[str]) -> object:
+        nonlocal count
+        count += 1
+        return of(*asked)  # type: ignore[operator]
+
+    assert len(hindering([str(n) for n in range(5)], counted)) == 5  # type: ignore[arg-type]
+    assert count <= measurements(5)
+
+
 @pytest.mark.processes
-def test_a_model_is_measured_without_them(tmp_path: Path) -> None:
-    wave, there = (
-        "torch.tanh(torch.sin(x) * 2.0)",
-        "torch.log(torch.exp(torch.log(torch.exp(torch.log(torch.exp(x))))))",
-    )
+@pytest.mark.nightly
+def test_a_model_says_what_hinders_it(tmp_path: Path) -> None:
+    """Nightly, since it goes by time: one kernel does its work twelve times, one leaves out most of it."""
+    wave = "torch.tanh(torch.sin(x) * 2.0)"
+    there = "torch.log(torch.exp(torch.log(torch.exp(torch.log(torch.exp(x))))))"
     given = "[torch.rand(512, 512)]"
     slow = kernel(wave, f"[{wave} for _ in range(12)][0]", given)
     handmade(tmp_path, "hindering_kernels", {"wave": [slow], "there": [kernel(there, "x * 1.0", given)]})
-    path = tmp_path / "model.py"
-    path.write_text(MODEL)
-    asked = {"path": str(path), "device": "cpu", "folder": str(tmp_path), "name": "hindering_kernels"}
-    found = measured({**asked, "pairs": 15})
+    found = _measured(tmp_path, "hindering_kernels", MODEL)
     assert list(found["hinders"]) == ["wave"], found["hinders"]
-    assert [swap["module"] for swap in found["swaps"]] == ["parts.1"]
-    assert found["counters"] == {"wave": {"hits": 0, "misses": {}}, "there": {"hits": 17, "misses": {}}}
-    assert sorted(found["after_ms"])[7] < sorted(found["before_ms"])[7] and found["error"] < 1e-5
+    assert found["hinders"]["wave"].startswith("makes the whole model slower: 0.")
+    assert [swap["module"] for swap in found["swaps"]] == ["parts.0", "parts.1", "parts.2"]
+    hits = {name: each["hits"] for name, each in found["counters"].items()}
+    assert hits == {"wave": 2 * 17, "there": 17} and found["error"] < 1e-5
+    assert found["arithmetic"] == {"products": "ieee", "convolutions": "ieee"}
+
+
+@pytest.mark.processes
+def test_what_answers_no_call_of_the_model_says_why(tmp_path: Path) -> None:
+    """Its inputs lie otherwise in the model than where it was judged."""
+    wave = "torch.tanh(torch.sin(x) * 2.0)"
+    handmade(tmp_path, "missing_kernels", {"wave": [kernel(wave, wave, "[torch.rand(512, 512)]")]})
+    found = _measured(tmp_path, "missing_kernels", MODEL.replace("self.parts(x)", "self.parts(x.t())"))
+    assert found["hinders"] == {"wave": "answers no call of the model: its guard refuses them (strides)"}
+
+
+def _measured(folder: Path, name: str, text: str) -> dict[str, Any]:
+    path = folder / "model.py"
+    path.write_text(text)
+    asked = {"path": str(path), "device": "cpu", "math": None, "screen": True, "pairs": 15}
+    return measured({**asked, "folder": str(folder), "name": name})

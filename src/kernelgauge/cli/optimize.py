@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kernelgauge.cli.options import AsJson, DeviceName, ProtocolName, value_of
+from kernelgauge.cli.options import AsJson, DeviceName, MathName, ProtocolName, value_of
 from kernelgauge.cli.printed import print_object
 from kernelgauge.packaging.names import DEFAULT
 
@@ -21,6 +21,7 @@ def optimize(
     name: Annotated[str, typer.Option("--name", help="Of the package's module.")] = DEFAULT,
     device: DeviceName = None,
     protocol: ProtocolName = "strict",
+    math: MathName = None,
     most: Annotated[int, typer.Option("--most-calls", min=2, help="Calls of ATen in a problem.")] = 60,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Problems, the most of the time first.")] = 8,
     single_calls: Annotated[
@@ -40,6 +41,7 @@ def optimize(
     The problems have the model's own shapes, and inputs spread out as those that it saw.
     """
     from kernelgauge.cli.progress import RunProgress
+    from kernelgauge.judging import arithmetic_of
     from kernelgauge.packaging.optimize import optimize as made
 
     def tell(what: str) -> None:
@@ -53,6 +55,7 @@ def optimize(
             name=name,
             device=value_of(device),
             protocol=protocol,
+            math=arithmetic_of(value_of(math), None),
             most=most,
             limit=limit,
             single_calls=single_calls,
@@ -69,12 +72,23 @@ def optimize(
         where = f"{cut.name}: {cut.share:.1%} of the time, {len(cut.modules)} modules"
         typer.echo(f"{where}, {cut.speedup:.3g}x" if cut.speedup else f"{where}, no kernel: it {cut.reason}")
     if done.interval is None:
-        typer.echo("no kernel makes the model faster: it stays as it is")
+        typer.echo("no kernel won: the model stays as it is")
         return
     for operator, reason in done.not_used.items():
         typer.echo(f"not used in the model: {operator}: {reason}")
+    for operator, calls in done.counters.items():
+        misses = "".join(f", {number} by PyTorch ({why})" for why, number in calls["misses"].items())
+        typer.echo(f"{operator}: {calls['hits']} calls answered{misses}")
     for warning in done.warnings:
         typer.echo(f"warning: {warning}")
+    for what, arithmetic in done.arithmetic.items():
+        if arithmetic != done.math:
+            typer.echo(f"the model's {what} were in {arithmetic}; kernels were judged in {done.math}: see --math")
     low, high = done.interval
     typer.echo(f"before {done.before_ms:.4g} ms, after {done.after_ms:.4g} ms, difference {done.error:.2g}")
-    typer.echo(f"{done.speedup:.3g}x (95 % between {low:.3g} and {high:.3g}); {done.package}: pip install {out}")
+    between = f"{done.speedup:.3g}x (95 % between {low:.3g} and {high:.3g})"
+    if done.package is None:
+        typer.echo(f"{between}: no kernel helps the whole model, which stays as it is")
+    else:
+        sure = "" if done.standing == "faster" else ", which is no sure gain"
+        typer.echo(f"{between}{sure}; {done.package}: pip install {out}")

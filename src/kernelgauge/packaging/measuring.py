@@ -2,10 +2,11 @@
 
 `python -m kernelgauge.packaging.measuring`, a request on standard input, an answer on standard output, both JSON.
 
-Request: `path`, `device`, `folder` and `name` of the package, `pairs`.
-Answer: `hinders`, the operators without which the model is surely faster; of the model without those, `before_ms` and
-`after_ms` of every pair, `swaps`, `counters` and `error`, the root mean square of the answers' difference relative to
-the answer; `not_used` and `warnings`.
+Request: `path`, `device`, `folder` and `name` of the package, `pairs`, `math` (None: what PyTorch or the model sets),
+and `screen`, whether operators that hinder are looked for.
+Answer: `before_ms` and `after_ms` of every pair, `swaps`, `counters`, `not_used`, `warnings`; `arithmetic` of
+products and of convolutions; `error`, the root mean square of the answers' difference relative to the answer; and
+`hinders`, by operator why it should not be in the package.
 """
 
 from __future__ import annotations
@@ -25,15 +26,20 @@ import torch
 from torch.utils._pytree import tree_flatten
 
 from kernelgauge.packaging.cutting import loaded_model
-from kernelgauge.packaging.hindering import hindering
+from kernelgauge.packaging.hindering import PAIRS, hindering, measurements
+from kernelgauge.wire.math_modes import set_flags
 
 _WARMUPS = 2
+_SECONDS = 600.0
+"""That looking for what hinders may take."""
 
 
 def measured(request: dict[str, Any]) -> dict[str, Any]:
     """What the request asks for. Raises whatever the model or the package raises."""
     sys.path.insert(0, request["folder"])
     model, inputs = loaded_model(Path(request["path"]), request["device"])
+    if request["math"] is not None:
+        set_flags(request["math"])
     with torch.no_grad():
         wanted = model(*inputs)
         with warnings.catch_warnings(record=True) as said:
@@ -41,25 +47,45 @@ def measured(request: dict[str, Any]) -> dict[str, Any]:
             package = importlib.import_module(request["name"])
             broken = package.build()
             applied = package.apply(model, *inputs)
-        in_turns = partial(_in_turns, applied, model, inputs, request["pairs"])
-        operators = list(dict.fromkeys(swap.operator for swap in applied.swaps))
-        hinders = hindering(operators, in_turns)
-        with applied.lifted(hinders):
-            found = model(*inputs)
+        found = model(*inputs)
         package.reset_counters()
-        before, after = in_turns(operators, hinders)
+        operators = list(dict.fromkeys(swap.operator for swap in applied.swaps))
+        before, after = _in_turns(applied, model, inputs, request["pairs"], operators, ())
         counters = package.counters()
-    swaps = [s for s in applied.swaps if s.operator not in hinders]
+        hinders = {}
+        if request["screen"]:
+            hinders = _not_reached(operators, counters)
+            rest = [each for each in operators if each not in hinders]
+            in_turns = partial(_in_turns, applied, model, inputs, max(request["pairs"], PAIRS))
+            each_s = (sum(before) + sum(after)) / 1e3 * max(1, PAIRS / request["pairs"])
+            surely = hindering(rest, in_turns, one_by_one=each_s * measurements(len(rest)) < _SECONDS)
+            hinders |= {name: f"makes the whole model slower: {gain}" for name, gain in surely.items()}
     return {
-        "hinders": {name: str(gain) for name, gain in hinders.items()},
         "before_ms": before,
         "after_ms": after,
-        "swaps": [{"module": s.module, "operator": s.operator, "how": s.how} for s in swaps],
-        "counters": counters,
+        "swaps": [{"module": s.module, "operator": s.operator, "how": s.how} for s in applied.swaps],
+        "counters": {name: each for name, each in counters.items() if name in operators},
         "not_used": broken,
         "warnings": list(dict.fromkeys(str(e.message) for e in said if issubclass(e.category, RuntimeWarning))),
+        "arithmetic": _arithmetic(request["device"]),
         "error": _error(found, wanted),
+        "hinders": hinders,
     }
+
+
+def _not_reached(operators: Collection[str], counters: dict[str, Any]) -> dict[str, str]:
+    """Why operators answered nothing in the model: each call missed the guard."""
+    missed = {name: ", ".join(counters[name]["misses"]) for name in operators if not counters[name]["hits"]}
+    return {name: f"answers no call of the model: its guard refuses them ({why})" for name, why in missed.items()}
+
+
+def _arithmetic(device: str) -> dict[str, str]:
+    """Of products and of convolutions of float32 in PyTorch, as this process has left it."""
+    if device == "cpu":
+        return {"products": "ieee", "convolutions": "ieee"}
+    convolutions = torch.backends.cudnn.conv  # type: ignore[attr-defined]
+    settings = {"products": torch.backends.cuda.matmul, "convolutions": convolutions}
+    return {name: "tf32" if each.fp32_precision == "tf32" else "ieee" for name, each in settings.items()}
 
 
 def _in_turns(

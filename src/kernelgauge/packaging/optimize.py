@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
-from kernelgauge.config import Protocol
+from kernelgauge.config import MathMode, Protocol
 from kernelgauge.errors import MachineError, UsageError
 from kernelgauge.generation.contestant import Contestant
 from kernelgauge.judging import running_device
@@ -45,7 +45,9 @@ class Cut(Record):
     share: float
     """Of the model's time."""
     speedup: float | None = None
-    """Of the kernel that was packaged for it; None where there is none."""
+    """Of the kernel that was packaged for it, as it was judged; None where there is none."""
+    interval: tuple[float, float] | None = None
+    """Of that speedup."""
     reason: str = ""
     """Why there is none."""
 
@@ -57,17 +59,26 @@ class Optimized(Record):
     device: str
     contestant: str
     package: str | None
-    """Folder of the package; None where no kernel makes the model faster."""
+    """Folder of the package; None where no kernel won, or none of them helps the model."""
     before_ms: float | None = None
-    """Median; None, as all that follows, where there is no package."""
+    """Median; None, as all that follows, where no kernel won. Where kernels won and none of them helps the model, the
+    figures are those of all of them."""
     after_ms: float | None = None
     speedup: float | None = None
     interval: tuple[float, float] | None = None
+    standing: Literal["faster", "slower", "tie"] | None = None
+    """What the interval says of the model with the package."""
     confidence: float = _CONFIDENCE
     pairs: int = 0
     error: float | None = None
     """Root mean square of the difference of both answers, relative to the answer."""
+    math: str = ""
+    """Arithmetic under which the kernels were judged."""
+    arithmetic: dict[str, str] = Field(default_factory=dict)
+    """Of `products` and `convolutions` of the model in PyTorch where it was measured: `ieee` or `tf32`."""
     swaps: tuple[dict[str, str], ...] = ()
+    counters: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """By operator, calls of the measurement that a kernel answered (`hits`), and those of PyTorch (`misses`)."""
     not_used: dict[str, str] = Field(default_factory=dict)
     """By operator, why a kernel of the package was not used in the model."""
     warnings: tuple[str, ...] = ()
@@ -85,6 +96,7 @@ def optimize(
     name: str = DEFAULT,
     device: str | None = None,
     protocol: str | Protocol = "strict",
+    math: MathMode | None = None,
     most: int = 60,
     limit: int = 8,
     single_calls: bool = False,
@@ -100,6 +112,8 @@ def optimize(
         model: a file in a problem's form: `Model`, `get_inputs`, `get_init_inputs`.
         out: folder for the problems, the run and the package. The same call goes on where one was interrupted.
         contestant: who answers, as `run` takes it; the files of a `folder:DIR` are named after the problems.
+        math: arithmetic of the judgements and of the model, `ieee` or `tf32`; by default the protocol's for the one
+            and what PyTorch or the model itself sets for the other.
         most: calls of ATen in a problem; of modules within each other, the outermost that has no more is one.
         limit: problems, those with the most of the model's time first.
         single_calls: also modules that are one call of PyTorch, such as linear layers: a compiler has nothing to gain
@@ -107,13 +121,16 @@ def optimize(
         pairs: runs of the model with the package and without.
 
     Raises:
-        UsageError: the file is no model, its code fails, or it has no part that can be a problem.
+        UsageError: the file is no model, its code fails, it has no part that can be a problem, or an arithmetic in
+            which no float32 model computes.
         DeviceMissing: this machine has no such device.
         StoreError: `out` cannot be used.
         MachineError: the machine failed; the same call goes on.
     """
     path, out = Path(model), Path(out)
     check_package_name(name)
+    if math not in (None, "ieee", "tf32"):
+        raise UsageError(f"a model of float32 is measured in ieee or tf32, not in {math}")
     source = own_file.read(path)
     where = running_device(device)
     asked = {"path": str(path.absolute()), "device": where, "most": most, "limit": limit, "single": single_calls}
@@ -132,7 +149,7 @@ def optimize(
     who = _contestant(contestant)
     with guarded(out):
         (out / _RESULT).unlink(missing_ok=True)
-    plan = planned(who, problems=[cut.problem for cut in cuts], device=where, protocol=protocol)
+    plan = planned(who, problems=[cut.problem for cut in cuts], device=where, protocol=protocol, math=math)
     tell(f"judging {plan.contestant.name} on {len(cuts)} problems")
     with plan.opened(out / "run") as store:
         failed = judge_run(plan.contestant, store, plan.header.problems, plan.protocol, watch=watch)
@@ -143,12 +160,16 @@ def optimize(
     measured = None
     if contents is not None:
         tell("measuring the model with the package and without")
-        asked = {"folder": str(out.absolute()), "name": name, "pairs": pairs}
-        measured = asked_of(_MEASURING, {**asked, "path": str(path.absolute()), "device": where}, str(path), where)
+        asked = {"path": str(path.absolute()), "device": where, "folder": str(out.absolute()), "name": name}
+        asked |= {"pairs": pairs, "math": math}
+        measured = asked_of(_MEASURING, {**asked, "screen": True}, str(path), where)
         if hinders := _by_problem(contents, measured["hinders"]):
-            tell(f"packaging without {len(hinders)} that make the model slower")
             contents, left = _packaged(out, name, licence, True, hinders)
-    made = _optimized(path, where, plan.contestant.name, out, measured, contents)
+            if contents is not None:
+                tell(f"measuring again without {len(hinders)} that do not help the model")
+                measured = asked_of(_MEASURING, {**asked, "screen": False}, str(path), where)
+    about = {"model": str(path), "device": where, "contestant": plan.contestant.name, "math": plan.header.math}
+    made = _optimized(about, out, measured, contents)
     told = _told(out, cuts, contents, left, reasons)
     done = made.model_copy(update={"cuts": told, "skipped": tuple(found["skipped"])})
     write_whole(out / _RESULT, done.model_dump_json(indent=1).encode() + b"\n")
@@ -176,30 +197,28 @@ def _packaged(
 def _by_problem(contents: Contents, hinders: dict[str, str]) -> dict[str, str]:
     """Why the winners of these problems are left out; `hinders` names the package's operators."""
     problems = {each.name: each.variants[0].provenance.problem for each in contents.operators}
-    return {problems[name]: f"makes the whole model slower: {gain}" for name, gain in hinders.items()}
+    return {problems[name]: reason for name, reason in hinders.items()}
 
 
 def _optimized(
-    path: Path, device: str, contestant: str, out: Path, measured: dict[str, Any] | None, contents: Contents | None
+    about: dict[str, Any], out: Path, measured: dict[str, Any] | None, contents: Contents | None
 ) -> Optimized:
-    if measured is None or contents is None:
-        given: dict[str, Any] = {"package": None}
-    else:
+    """What was measured; of kernels that all went out, too, what they did."""
+    given: dict[str, Any] = {"package": str(out / contents.name) if contents else None}
+    if measured is not None:
         before, after = measured["before_ms"], measured["after_ms"]
         ratio = paired(before, after, _CONFIDENCE)
-        given = {
-            "package": str(out / contents.name),
+        given |= {
             "before_ms": _median(before),
             "after_ms": _median(after),
             "speedup": ratio.estimate,
             "interval": (ratio.low, ratio.high),
+            "standing": "faster" if ratio.low > 1 else "slower" if ratio.high < 1 else "tie",
             "pairs": len(before),
-            "error": measured["error"],
-            "swaps": tuple(measured["swaps"]),
-            "not_used": measured["not_used"],
-            "warnings": tuple(measured["warnings"]),
         }
-    return Optimized(model=str(path), device=device, contestant=contestant, cuts=(), skipped=(), **given)
+        given |= {key: measured[key] for key in ("error", "arithmetic", "counters", "not_used")}
+        given |= {key: tuple(measured[key]) for key in ("swaps", "warnings")}
+    return Optimized(**about, **given, cuts=(), skipped=())
 
 
 def _told(
@@ -211,14 +230,14 @@ def _told(
 ) -> tuple[Cut, ...]:
     """The cuts with what became of each."""
     operators = contents.operators if contents else ()
-    won = {each.variants[0].provenance.problem: each.variants[0].provenance.speedup for each in operators}
+    won = {each.variants[0].provenance.problem: each.variants[0].provenance for each in operators}
     with Run.open(out / "run") as run:
         why = {skip.problem: f"no candidate: {skip.reason}" for skip in run.skips()}
     why |= {each.problem: each.reason for each in left} | reasons
     return tuple(
         cut.model_copy(
             update={
-                "speedup": won.get(cut.problem),
+                **({"speedup": p.speedup, "interval": p.interval} if (p := won.get(cut.problem)) else {}),
                 "reason": "" if cut.problem in won else " ".join(why.get(cut.problem, "not judged").split())[:400],
             }
         )

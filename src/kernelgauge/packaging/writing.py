@@ -135,7 +135,7 @@ def remove_package(out: Path, name: str) -> None:
     with guarded(out):
         shutil.rmtree(out / name)
         for place in _places(out, name):
-            place.unlink()
+            place.unlink(missing_ok=True)
 
 
 def _fill(folder: Path, contents: Contents, files: Mapping[str, str]) -> None:
