@@ -7,11 +7,16 @@ import json
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import torch
+from handmade import handmade, kernel
+
+import kernelgauge as kg
 
 pytestmark = [pytest.mark.processes, pytest.mark.proof("packaging", unit="package")]
 USE = """
@@ -115,3 +120,23 @@ def test_a_changed_reference_is_an_error(copy: Path) -> None:
     reference.write_text(reference.read_text() + "\n")
     done = used(copy.parent)
     assert done.returncode == 1 and "is not the file that was packaged" in done.stderr
+
+
+def test_a_changed_reference_swaps_nothing_and_says_so_once(tmp_path: Path) -> None:
+    made = kernel("torch.log(x).neg()", "torch.log(x).neg()", "[torch.rand(2, 4)]")
+    package = handmade(tmp_path, "changed_reference", {"log": [made]})
+    reference = Path(str(package.__file__)).parent / "winners/log/v0/reference.py"
+    reference.write_text(reference.read_text() + "\n")
+    model, x = torch.nn.Sequential(Log()), torch.rand(2, 4)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert package.apply(model, x).swaps == []
+        assert kg.apply(model, x, packages=[package], classes={"Log": "log"}).swaps == []
+    (sentence,) = [str(each.message) for each in said if "changed_reference" in str(each.message)]
+    assert "no module is swapped for log: its reference cannot be loaded" in sentence
+    assert "is not the file that was packaged" in sentence
+
+
+class Log(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.log(x).neg()
