@@ -13,7 +13,7 @@ import torch
 from .files import content, module_of
 from .functional import Functional, own, tensors_of
 from .guards import Argument, aligned, first_miss
-from .machine import indexed, missing_tool, multiplies_in_tf32, on, why_other
+from .machine import indexed, lacked, missing_tool, multiplies_in_tf32, on, why_other
 
 Results = tuple[torch.Tensor, ...]
 # A judge casts whole models to these, with whatever they hold beside their weights.
@@ -154,6 +154,9 @@ class Variant:
             return None
 
     def _say_broken(self, error: Exception) -> None:
+        if reason := lacked(error):
+            self._warn(f"{reason}: kernels that need it are not used, PyTorch computes instead")
+            return
         self._warn(f"the kernel of {self.name} is not used, PyTorch computes instead: {_first_line(error)}")
 
     def _constructed(self, which: str, attribute: str, device: str) -> Functional:
