@@ -51,10 +51,23 @@ def handmade(
     Args:
         machine: what is said of the class of machine that they were judged on, where it is another than this one.
     """
+    write_handmade(out, name, operators, math=math, machine=machine)
+    return imported(out, name)
+
+
+def write_handmade(
+    out: Path,
+    name: str,
+    operators: Mapping[str, Sequence[Kernel]],
+    *,
+    math: str = "ieee",
+    machine: Mapping[str, str] | None = None,
+) -> tuple[Path, Contents]:
+    """The same, not imported: the module's folder, and what is in it."""
     files: dict[str, str] = {}
     made = [_operator(files, each, kernels, math, machine or {}) for each, kernels in operators.items()]
-    write_package(out, Contents(name=name, kernelgauge="0.1.0", operators=tuple(made), left_out=()), files)
-    return imported(out, name)
+    contents = Contents(name=name, kernelgauge="0.1.0", operators=tuple(made), left_out=())
+    return write_package(out, contents, files), contents
 
 
 def _operator(

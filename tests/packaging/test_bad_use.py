@@ -7,11 +7,16 @@ import json
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import torch
+from handmade import handmade, kernel
+
+import kernelgauge as kg
 
 pytestmark = [pytest.mark.processes, pytest.mark.proof("packaging", unit="package")]
 USE = """
@@ -88,6 +93,41 @@ def test_a_missing_compiler_says_so_once(copy: Path, tmp_path: Path) -> None:
     assert "there is no C++ compiler on the path" in done.stdout
 
 
+EXTENSION = """
+from torch.utils.cpp_extension import load_inline
+load_inline("lacking", "", cuda_sources="__global__ void nothing() {}", functions=[])
+"""
+
+
+@pytest.mark.parametrize(
+    ("language", "need", "sentence"),
+    [
+        ("cuda", EXTENSION, "there is no CUDA compiler: nvcc is neither on the path nor under CUDA_HOME"),
+        ("helion", "import helion", "the module helion is not installed"),
+        ("numba", "from numba import cuda", "the module numba is not installed"),
+        ("tilelang", "import tilelang", "the module tilelang is not installed"),
+    ],
+)
+def test_what_is_not_installed_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str, need: str, sentence: str
+) -> None:
+    reference, candidate = kernel("torch.log(x).neg()", "torch.log(x).neg()", "[torch.rand(2, 4)]")
+    name = f"{language}_lacking"
+    kernels = {each: [(reference, f"# {each}\n{need}\n{candidate}")] for each in ("first", "second")}
+    package = handmade(tmp_path, name, kernels)
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path / "extensions"))
+    monkeypatch.setattr("torch.utils.cpp_extension.CUDA_HOME", None)
+    monkeypatch.setitem(sys.modules, language, None)  # as if it were not installed
+    x = torch.rand(2, 4)
+    with pytest.warns(RuntimeWarning, match=name) as said:
+        for operator in (package.first, package.second, package.first):
+            torch.testing.assert_close(operator(x), torch.log(x).neg())
+    assert package.counters()["first"] == {"hits": 0, "misses": {"broken": 2}}
+    assert [str(each.message) for each in said] == [
+        f"{name}: {sentence}: kernels that need it are not used, PyTorch computes instead"
+    ]
+
+
 def test_a_changed_kernel_is_not_loaded(copy: Path, tmp_path: Path) -> None:
     (candidate,) = copy.glob("winners/rms_norm/v0/candidate.py")
     mark = tmp_path / "loaded"
@@ -115,3 +155,23 @@ def test_a_changed_reference_is_an_error(copy: Path) -> None:
     reference.write_text(reference.read_text() + "\n")
     done = used(copy.parent)
     assert done.returncode == 1 and "is not the file that was packaged" in done.stderr
+
+
+def test_a_changed_reference_swaps_nothing_and_says_so_once(tmp_path: Path) -> None:
+    made = kernel("torch.log(x).neg()", "torch.log(x).neg()", "[torch.rand(2, 4)]")
+    package = handmade(tmp_path, "changed_reference", {"log": [made]})
+    reference = Path(str(package.__file__)).parent / "winners/log/v0/reference.py"
+    reference.write_text(reference.read_text() + "\n")
+    model, x = torch.nn.Sequential(Log()), torch.rand(2, 4)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert package.apply(model, x).swaps == []
+        assert kg.apply(model, x, packages=[package], classes={"Log": "log"}).swaps == []
+    (sentence,) = [str(each.message) for each in said if "changed_reference" in str(each.message)]
+    assert "no module is swapped for log: its reference cannot be loaded" in sentence
+    assert "is not the file that was packaged" in sentence
+
+
+class Log(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.log(x).neg()

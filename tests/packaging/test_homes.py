@@ -5,14 +5,17 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from environments import written_by
+from handmade import kernel, write_handmade
 
 from kernelgauge.errors import UsageError
+from kernelgauge.packaging.homes import backendbench
 from kernelgauge.packaging.homes.writing import HOMES
 from kernelgauge.packaging.package import package as written
 from kernelgauge.report.runs import FolderRun
@@ -46,43 +49,60 @@ def test_flashinfer_bench_applies_its_solutions_and_our_guard_holds(homes: Path,
     assert said["fallback"] == 1
 
 
-@pytest.fixture
-def overridden(homes: Path) -> Iterator[Any]:
+@contextmanager
+def overriding(generated: Path) -> Iterator[str]:
     """By BackendBench's contract, as its `enable` does it through `torch.library`. It is on no index: the folder is
     read as its documentation says."""
     library = torch.library.Library("aten", "IMPL")
-    generated = homes / "backendbench" / "generated_kernels"
     (folder,) = [each for each in generated.iterdir() if each.name != "packages"]
     (file,) = folder.glob(f"{folder.name}_implementation*.py")
-    before = sys.modules.pop("llama_kernels", None)
     spec = importlib.util.spec_from_file_location("backendbench_kernel", file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    if before is not None:  # one process can define an operator once
-        sys.modules["llama_kernels"] = before
     spec.loader.exec_module(module)
     op, _, overload = folder.name.partition("__")
     library.impl(getattr(getattr(torch.ops.aten, op), overload), getattr(module, f"{folder.name}_kernel_impl"), "CPU")
-    yield module, folder.name
-    library._destroy()
+    try:
+        yield folder.name
+    finally:
+        library._destroy()
 
 
 @pytest.mark.filterwarnings("ignore:Warning only once for all operators")
-def test_a_kernel_takes_the_place_of_atens_where_it_was_judged(package: Any, overridden: Any) -> None:
-    module, name = overridden
-    assert name == "avg_pool2d__default"
-    count = lambda: module._OPERATOR.counters()  # noqa: E731
+def test_a_kernel_takes_the_place_of_atens_where_it_was_judged(package: Any, homes: Path) -> None:
+    mean, box = torch.nn.functional.avg_pool2d, package.operators["box_mean"]
     x = torch.rand(4, 286, 286)
-    mean = torch.nn.functional.avg_pool2d
     wanted = torch.nn.functional.conv2d(x[:, None], torch.full((1, 1, 31, 31), 1 / 961))[:, 0]
-    module._OPERATOR.hits = 0
-    module._OPERATOR.misses.clear()
-    torch.testing.assert_close(mean(x, 31, 1), wanted)
-    assert count() == {"hits": 1, "misses": {}}
-    torch.testing.assert_close(mean(x, 1, 2), x[:, ::2, ::2])
-    torch.testing.assert_close(mean(x.double(), 31, 1), wanted.double(), rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(mean(x[:3], 31, 1), wanted[:3])
-    assert count() == {"hits": 1, "misses": {"dtype": 1, "shape": 1}}
+    package.reset_counters()
+    with overriding(homes / "backendbench" / "generated_kernels") as name:
+        assert name == "avg_pool2d__default"
+        torch.testing.assert_close(mean(x, 31, 1), wanted)
+        assert box.counters() == {"hits": 1, "misses": {}}
+        torch.testing.assert_close(mean(x, 1, 2), x[:, ::2, ::2])
+        torch.testing.assert_close(mean(x.double(), 31, 1), wanted.double(), rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(mean(x[:3], 31, 1), wanted[:3])
+    assert box.counters() == {"hits": 1, "misses": {"dtype": 1, "shape": 1}}
+
+
+@pytest.mark.filterwarnings("ignore:Warning only once for all operators")
+def test_kernels_of_one_overload_are_asked_in_turn(tmp_path: Path) -> None:
+    """Each answers twice what it should, so that a test sees who did."""
+    doubled = "(x[:, :, None] * y).sum(1) * 2"
+    kernels = {
+        "square": [kernel("torch.matmul(x, y)", doubled, "[torch.rand(4, 4), torch.rand(4, 4)]")],
+        "oblong": [kernel("x @ y", doubled, "[torch.rand(3, 5), torch.rand(5, 2)]")],
+    }
+    module, contents = write_handmade(tmp_path, "two_products", kernels)
+    generated = backendbench.write(tmp_path, module, contents)
+    square, oblong, other = torch.rand(4, 4), torch.rand(3, 5), torch.rand(5, 2)
+    wanted = [square @ square, oblong @ other, oblong @ square[:1].expand(5, 4)]
+    with overriding(generated) as name:
+        assert name == "mm__default"
+        torch.testing.assert_close(square @ square, wanted[0] * 2)
+        torch.testing.assert_close(oblong @ other, wanted[1] * 2)
+        torch.testing.assert_close(oblong @ square[:1].expand(5, 4), wanted[2])
+    counted = {"hits": 1, "misses": {"shape": 1}}
+    assert sys.modules["two_products"].counters() == {"square": counted, "oblong": counted}
 
 
 def test_an_unknown_home_is_refused(winners_run: FolderRun, tmp_path: Path) -> None:

@@ -80,6 +80,28 @@ def test_attention_is_written_as_every_device_and_type_has_it() -> None:
     assert len({read(trace).text for trace in same if trace}) == 1, "apply would not find it"
 
 
+class Gated(torch.nn.Module):
+    """A gate, with a weight for each channel."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.rand(8, 4, 4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(x) * x * self.weight
+
+
+def test_a_module_whose_tensors_are_not_contiguous_is_no_problem() -> None:
+    """Kernels are judged on tensors that are: the guard would refuse every call of the model."""
+    model, given = torch.nn.Sequential(Gated()), torch.randn(4, 8, 4, 4)
+    assert [cut["modules"] for cut in cuts_of(model, [given], most=20, limit=8)["cuts"]] == [["0"]]
+    for other in (given.to(memory_format=torch.channels_last), given.transpose(0, 1).contiguous().transpose(0, 1)):
+        found = cuts_of(model, [other], most=20, limit=8)
+        assert not found["cuts"] and "not contiguous" in found["skipped"][0]["reason"], found
+    model[0].weight.data = model[0].weight.data.transpose(0, 2).contiguous().transpose(0, 2)
+    assert not cuts_of(model, [given], most=20, limit=8)["cuts"]
+
+
 def test_attention_that_drops_at_random_is_no_problem() -> None:
     model = torch.nn.Sequential(Attending(dropout=0.5)).eval()
     found = cuts_of(model, [torch.randn(2, 5, 16)], most=100, limit=8)

@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 import torch
+from handmade import handmade, kernel
 
 pytestmark = [pytest.mark.processes, pytest.mark.proof("packaging", unit="package")]
 EPS = 1e-6
@@ -68,6 +69,14 @@ def test_any_other_call_goes_to_pytorch_and_says_why(
     assert package.counters()["rms_norm"] == {"hits": 0, "misses": {reason: 1}}
 
 
+def test_another_number_goes_to_pytorch(tmp_path: Path) -> None:
+    made = kernel("torch.sin(x) * y", "torch.sin(x) * y", "[torch.rand(2, 3), 2.0]")
+    scaled, x = handmade(tmp_path, "scaling_kernels", {"scaled": [made]}).scaled, torch.rand(2, 3)
+    for factor in (2.0, 3.0):
+        torch.testing.assert_close(scaled(x, factor), x.sin() * factor)
+    assert scaled.counters() == {"hits": 1, "misses": {"arguments": 1}}
+
+
 class _Named(torch.Tensor):
     pass
 
@@ -116,7 +125,9 @@ def test_gradcheck_and_opcheck(package: ModuleType, call: tuple[torch.Tensor, ..
     small = (torch.rand(2, 3, 8).double().requires_grad_(), torch.rand(8).double().requires_grad_())
     assert torch.autograd.gradcheck(operator, small)
     torch.library.opcheck(operator, tuple(each.requires_grad_() for each in call))
-    torch.library.opcheck(operator, tuple(each.detach() for each in call))
+    hidden, weight = (each.detach() for each in call)
+    torch.library.opcheck(operator, (hidden, weight))
+    torch.library.opcheck(operator, (hidden.transpose(0, 1).contiguous().transpose(0, 1), weight))
 
 
 def test_compiles_as_a_whole_with_gradients_too(package: ModuleType, call: tuple[torch.Tensor, ...]) -> None:

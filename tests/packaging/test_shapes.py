@@ -33,18 +33,14 @@ def test_a_dispatch_table_holds_what_was_judged(
     for batch, tokens in ((8, 1024), (4, 1500), (4, 1024)):
         package.gated(torch.rand(batch, 128, tokens), torch.rand(batch, 128, tokens))
     assert package.counters()["gated"] == {"hits": 2, "misses": {"shape": 1}}
-    said: list[str] = []
-    written(
-        [winners_run],
-        tmp_path,
-        name="shaped",
-        shapes=shapes,
-        protocol=rules,
-        session=session,
-        replace=True,
-        tell=said.append,
-    )
-    assert not [each for each in said if "another shape" in each], "what was judged is not judged again"
+    named = tmp_path / "shapes.json"
+    named.write_text(json.dumps(shapes))
+    asked = ("--shapes", str(named), "--protocol", patient, "--out", str(tmp_path), "--name", "shaped", "--replace")
+    again = command_here("package", str(winners_run.path), *asked, "--json")
+    assert again.returncode == 0, again.stderr
+    assert "another shape" not in again.stderr, "what was judged is not judged again"
+    (table,) = (each for each in json.loads(again.stdout)["package"]["operators"] if each["name"] == "gated")
+    assert [each["arguments"][0]["shape"] for each in table["variants"]] == [[8, 128, 1024], [4, 128, 1500]]
 
 
 def test_weights_packed_in_the_constructor_are_no_operator(session: Session, patient: str, tmp_path: Path) -> None:

@@ -108,6 +108,10 @@ def _unfit(trace: Trace, single: bool) -> str | None:
     floats = {tensor.dtype for tensor in trace.tensors if tensor.is_floating_point()}
     if floats - {torch.float32}:
         return "computes in a narrower type than float32, and a problem's text is in that"
+    placeholders = [node for node in trace.module.graph.nodes if node.op == "placeholder"]
+    used = [tensor for node, tensor in zip(placeholders, trace.tensors, strict=True) if node.users]
+    if not all(tensor.is_contiguous() for tensor in used):
+        return "gets a tensor that is not contiguous (channels_last, transposed), and a problem's are"
     return None
 
 

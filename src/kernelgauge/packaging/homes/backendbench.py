@@ -17,7 +17,7 @@ from kernelgauge.packaging.contents import Contents
 from kernelgauge.packaging.homes.own_folders import emptied
 from kernelgauge.store.disk import guarded
 
-_KERNEL = '''"""`aten::{op}.{overload}`: a judged kernel where it was judged, PyTorch's own for every other call."""
+_KERNEL = '''"""`aten::{op}.{overload}`: judged kernels where they were judged, PyTorch's own for every other call."""
 
 import sys
 from pathlib import Path
@@ -30,28 +30,34 @@ if _HOME not in sys.path:
 
 import {name}  # noqa: E402
 
-_OPERATOR = {name}.operators["{operator}"]
 # Before this file takes its place.
 _OWN = torch.library.get_kernel(torch.ops.aten.{op}.{overload}, "{key}")
 _KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.{key})
-# The judged call: a number is an argument of the operator, everything else a value.
-_ARGUMENTS = {arguments!r}
-_ORDER = {order!r}
+# Operator, arguments of its judged call (whether it is an input, else its value), and where the inputs stand.
+_JUDGED = [
+{judged}]
 
 
-def _same(found, value):
-    return type(found) is type(value) and found == value
+def _fits(args, arguments):
+    if len(args) != len(arguments):
+        return False
+    return all(
+        place or (type(found) is type(value) and found == value)
+        for found, (place, value) in zip(args, arguments)
+    )
 
 
 def {folder}_kernel_impl(*args, **kwargs):
-    if not kwargs and len(args) == len(_ARGUMENTS):
-        same = all(place or _same(args[n], value) for n, (place, value) in enumerate(_ARGUMENTS))
-        inputs = tuple(args[n] for n in _ORDER)
-        if same:
-            reason = _OPERATOR.unusable(inputs)
+    missed = []
+    for operator, arguments, order in _JUDGED:
+        if not kwargs and _fits(args, arguments):
+            inputs = tuple(args[n] for n in order)
+            reason = operator.unusable(inputs)
             if reason is None:
-                return _OPERATOR.kernel(inputs)
-            _OPERATOR.misses[reason] += 1
+                return operator.kernel(inputs)
+            missed.append((operator, reason))
+    for operator, reason in missed:
+        operator.misses[reason] += 1
     return _OWN.call_boxed(_KEYS, *args, **kwargs)
 '''
 
@@ -69,13 +75,23 @@ def write(out: Path, module: Path, contents: Contents) -> Path:
         emptied(home.parent)
         packages = home / "packages"
         shutil.copytree(module, packages / contents.name, ignore=shutil.ignore_patterns("__pycache__"))
-        for operator, call in calls.items():
-            folder = f"{call['op']}__{call['overload']}"
+        key = contents.operators[0].variants[0].machine.device.upper()
+        for (op, overload), judged in _by_overload(contents.name, calls).items():
+            folder = f"{op}__{overload}"
             (home / folder).mkdir()
-            device = contents.operators[0].variants[0].machine.device
-            text = _KERNEL.format(name=contents.name, operator=operator, key=device.upper(), folder=folder, **call)
+            text = _KERNEL.format(name=contents.name, key=key, folder=folder, op=op, overload=overload, judged=judged)
             (home / folder / f"{folder}_implementation_v1.py").write_text(text)
     return home
+
+
+def _by_overload(name: str, calls: dict[str, dict]) -> dict[tuple[str, str], str]:
+    """By ATen's operator and overload what was judged of it, as lines of Python."""
+    found: dict[tuple[str, str], str] = {}
+    for operator, call in calls.items():
+        line = f'    ({name}.operators["{operator}"], {call["arguments"]!r}, {call["order"]!r}),\n'
+        overload = (call["op"], call["overload"])
+        found[overload] = found.get(overload, "") + line
+    return found
 
 
 def _single_calls(module: Path, name: str) -> dict[str, dict]:

@@ -145,7 +145,7 @@ def _agrees(
         leaves, _ = tree_flatten((args, kwargs))
         arguments = (*(each for each in leaves if isinstance(each, torch.Tensor)), *state)
         variant = next((each for each in operator.variants if each.miss(arguments) is None), None)
-        if variant is None:
+        if variant is None or variant.unloadable():
             continue
         own = True
         with torch.no_grad(), same_draws():

@@ -69,6 +69,21 @@ def missing_tool(backend: str, triton: str | None) -> str | None:
     return None
 
 
+def lacked(error: Exception) -> str | None:
+    """What is not on this machine, a module or a compiler, where a kernel failed with this error; in a sentence, the
+    same for all kernels that need it. None if the fault is another one."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"the module {error.name} is not installed"
+    if "Ninja is required" in str(error):
+        return "ninja, by which PyTorch builds extensions, is not installed"
+    if "CUDA_HOME" in str(error) or "nvcc" in str(error):
+        from torch.utils.cpp_extension import CUDA_HOME
+
+        if not CUDA_HOME or not Path(CUDA_HOME, "bin", "nvcc").exists():
+            return "there is no CUDA compiler: nvcc is neither on the path nor under CUDA_HOME"
+    return None
+
+
 def _release(version: str) -> str:
     return version.partition("+")[0]
 

@@ -130,7 +130,9 @@ class Matcher:
         self._sizes: list[Counter[Any]] = []
         for operator in operators.values():
             for variant in operator.variants:
-                if variant.elsewhere() is None and (graph := _reference_graph(variant)):
+                if variant.elsewhere() or variant.unloadable():
+                    continue
+                if graph := _reference_graph(variant):
                     self._known.setdefault(graph.text, (operator, variant, graph))
                     self._sizes.append(_sizes([a for a in variant.arguments[: variant.inputs] if a.is_tensor]))
 

@@ -13,7 +13,7 @@ import torch
 from .files import content, module_of
 from .functional import Functional, own, tensors_of
 from .guards import Argument, aligned, first_miss
-from .machine import indexed, missing_tool, multiplies_in_tf32, on, why_other
+from .machine import indexed, lacked, missing_tool, multiplies_in_tf32, on, why_other
 
 Results = tuple[torch.Tensor, ...]
 # A judge casts whole models to these, with whatever they hold beside their weights.
@@ -83,6 +83,17 @@ class Variant:
         model: torch.nn.Module = self._reference(indexed(self.device)).model
         return model
 
+    def unloadable(self) -> str | None:
+        """Why its reference cannot be loaded, so that no module is compared with it; None if it can. A warning says
+        so once. Only where `elsewhere` is None."""
+        try:
+            self.reference_model()
+        except Exception as error:  # boundary: a stranger's module, or one that was changed
+            reason = f"its reference cannot be loaded: {_first_line(error)}"
+            self._warn(f"no module is swapped for {self.name}: {reason}")
+            return reason
+        return None
+
     def _reference(self, device: str) -> Functional:
         if device not in self._references:
             with self._loading:
@@ -143,10 +154,10 @@ class Variant:
             return None
 
     def _say_broken(self, error: Exception) -> None:
-        first = (str(error).strip().splitlines() or [""])[0][:300]
-        self._warn(
-            f"the kernel of {self.name} is not used, PyTorch computes instead: {type(error).__name__}: {first}"
-        )
+        if reason := lacked(error):
+            self._warn(f"{reason}: kernels that need it are not used, PyTorch computes instead")
+            return
+        self._warn(f"the kernel of {self.name} is not used, PyTorch computes instead: {_first_line(error)}")
 
     def _constructed(self, which: str, attribute: str, device: str) -> Functional:
         init = self._reference_module("arguments").get_init_inputs()
@@ -159,6 +170,10 @@ class Variant:
         file = self.given["reference"]
         label = f"{__package__}.loaded.{self.name}_{what}_{file['sha256'][:12]}"
         return module_of(self._home / file["file"], file["sha256"], label)
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}"
 
 
 def _device_of(arguments: Sequence[Any], otherwise: str) -> str:
