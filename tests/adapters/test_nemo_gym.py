@@ -27,7 +27,6 @@ pytestmark = [
         "client",
         "serve/judge_api.py",
         "serve/problem_api.py",
-        "problems/facts/verified.json",
         "tests/adapters/programs/nemo_gym_rollouts.py",
         "tests/adapters/environments/nemo-gym.txt",
         unit="nemo-gym",
@@ -61,6 +60,7 @@ def lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
+@pytest.mark.proof("problems/facts/verified.json")  # it says that 2/80 does not count
 def test_rollouts_have_rewards_and_what_has_no_verdict_is_kept_apart(server: Server, tmp_path: Path) -> None:
     rows, rollouts, unknown = (tmp_path / f"{name}.jsonl" for name in ("rows", "rollouts", "unknown"))
     done = write_rows(server, rows, "--problems", "1/19,1/21,1/22,2/80")
