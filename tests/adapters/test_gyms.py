@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from environments import written_by
 from kernelgauge_client import PARTS, Judge
-from replies import CHEAT, GOOD, NONE, WRONG
+from replies import CHEAT, GOOD, LONG, NONE, WRONG
 
 pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
 
@@ -23,6 +23,7 @@ pytestmark = [
         "client", "serve/judge_api.py", "tests/adapters/programs", "tests/adapters/environments", unit="gyms"
     ),
 ]
+_NOBODY = {"server": "http://127.0.0.1:9", "patience_s": 0.5}
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +54,13 @@ def test_skyrl_makes_episodes_of_turns(server: Server, good: float, tmp_path: Pa
         cheating,
         {"env_config": asked, "extras": {"problem": "9/99"}, "replies": [GOOD]},
         {"env_config": {**asked, "token": "kg_no"}, "extras": row, "replies": [GOOD]},
+        {"env_config": {**asked, **_NOBODY}, "extras": row, "replies": [GOOD]},
         {"env_config": asked, "extras": {}, "replies": []},
         {**late, "extras": row},
         {**late, "extras": row, "env_config": {**late["env_config"], "without_verdict": -1.0}},
-        {"env_config": asked, "extras": {**row, "max_turns": 1}, "replies": ["x" * 300_000]},
+        {"env_config": asked, "extras": {**row, "max_turns": 1}, "replies": [LONG]},
     ]
-    two, three, unknown, token, nameless, dropped, counted, long = written_by(
+    two, three, unknown, token, nobody, nameless, dropped, counted, long = written_by(
         "trl", _PROGRAMS / "skyrl_episodes.py", tmp_path, episodes=episodes
     )
     assert two["begun"] and [each["done"] for each in two["steps"]] == [False, True]
@@ -70,7 +72,9 @@ def test_skyrl_makes_episodes_of_turns(server: Server, good: float, tmp_path: Pa
     assert told["role"] == "user" and "wrong" in told["content"].lower() and nothing == []
     assert tuple(two["metrics"]) == PARTS and two["metrics"]["correct"] == 1.0
     assert unknown["raised"].startswith("Refused: ") and "no problem is called '9/99'" in unknown["raised"]
-    assert "that is no token of this server" in token["raised"] and "names no problem" in nameless["raised"]
+    assert token["raised"].startswith("Refused: ") and "that is no token of this server" in token["raised"]
+    assert nobody["raised"].startswith("NoServer: no server answers at http://127.0.0.1:9")
+    assert "names no problem" in nameless["raised"]
     assert dropped["raised"].startswith("NoVerdict: problem 1/19 has no verdict: ")
     assert [(each["reward"], each["done"]) for each in counted["steps"]] == [(-1.0, True)]
     assert "write a shorter file" in long["steps"][0]["metadata"]["reason"]
@@ -87,9 +91,11 @@ def test_tinkers_groups_are_pickled_and_leave_out_what_has_no_verdict(
         {**asked, **broken},
         {**asked, **broken, "tolerant": True},
         {**asked, "problem": "9/99", "script": [GOOD]},
-        {**asked, "server": "http://127.0.0.1:9", "patience_s": 0.5, "script": [GOOD]},
+        {**asked, "token": "kg_no", "script": [GOOD]},
+        {**asked, **_NOBODY, "script": [GOOD]},
+        {**asked, "script": [LONG, GOOD]},
     ]
-    late, cheat, raised, dropped, unknown, nobody = written_by(
+    late, cheat, raised, dropped, unknown, token, nobody, long = written_by(
         "verl", _PROGRAMS / "tinker_rollouts.py", tmp_path, groups=groups
     )
     assert late["rewards"] == [pytest.approx([0.0, 0.4 * good])] and late["totals"] == pytest.approx([0.4 * good])
@@ -102,3 +108,5 @@ def test_tinkers_groups_are_pickled_and_leave_out_what_has_no_verdict(
     assert raised["raised"].startswith("NoVerdict: problem 1/19 has no verdict: ")
     assert dropped["raised"].startswith("AllTrajectoriesFailedError: "), "the group is dropped, and training goes on"
     assert "no problem is called '9/99'" in unknown["raised"] and "`kernelgauge serve`" in nobody["raised"]
+    assert token["raised"].startswith("Refused: ") and "that is no token of this server" in token["raised"]
+    assert long["rewards"] == [pytest.approx([0.0, 0.4 * good])] and "write a shorter file" in long["seen"][1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import socket
 import subprocess
@@ -13,12 +15,14 @@ from typing import Any
 
 import pytest
 from environments import python_of, written_by
-from kernelgauge_client import PARTS
-from replies import CHEAT, GOOD, NONE, SLOW, WRONG
+from kernelgauge_client import PARTS, Judge
+from policy import Messages, policy
+from replies import CHEAT, GOOD, LONG, NONE, SLOW, WRONG
 
 pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
 
 from serving import Server, begun
+from tasksets import evaluated, traces_of
 from waiting import comes_true
 
 _SUBJECT = ("client", "serve/judge_api.py", "serve/problem_api.py", "tests/adapters/environments/openenv.txt")
@@ -88,7 +92,7 @@ def test_eight_sessions_at_once_each_have_their_own_problem(server: Server, tmp_
 
 def test_whatever_a_policy_replies_has_a_verdict(server: Server, tmp_path: Path) -> None:
     """Connectors read replies as JSON: a policy could leave its turns out by writing some."""
-    replies: list[Any] = [{"text": 5}, {"a": 1}, {"type": "list_tools"}, {"text": "x" * 300_000}]
+    replies: list[Any] = [{"text": 5}, {"a": 1}, {"type": "list_tools"}, {"text": LONG}]
     with served(server) as address:
         (found,) = sessions(tmp_path, address, ({"problem": "1/19"}, replies))["sessions"]
         (cheat,) = sessions(tmp_path, address, ({"problem": "1/19"}, [{"text": CHEAT}]))["sessions"]
@@ -97,6 +101,7 @@ def test_whatever_a_policy_replies_has_a_verdict(server: Server, tmp_path: Path)
     assert cheat["told"][1]["reward"] == pytest.approx(-0.3)
 
 
+@pytest.mark.proof("problems/facts/verified.json")  # it says which count
 def test_tasks_are_the_problems_that_count(server: Server, tmp_path: Path) -> None:
     asked = [
         ("GET", "/kernelgauge/splits", None),
@@ -157,3 +162,39 @@ def test_a_server_that_is_stopped_leaves_an_error_and_no_zero(server: Server, tm
     _, none, error = lost["told"]
     assert none["reward"] == 0.0
     assert "problem 1/19 has no verdict" in error["error"] and "has not answered for 1 s" in error["error"]
+
+
+def played(address: str, url: str, out: Path, *problems: str) -> list[dict[str, Any]]:
+    """The traces of verifiers' own taskset. Its client is older than the server: verifiers' mcp allows no other."""
+    resets = ", ".join(f'{{problem = "{key}"}}' for key in problems)
+    file = out / "taskset.toml"  # on the command line 0.4.0 takes no taskset that needs a setting
+    file.write_text(
+        f'[env.taskset]\nid = "openenv"\nbase_url = "{address}"\nresets = [{resets}]\n'
+        '[env.player]\nharness.id = "null"\nruntime.type = "subprocess"\n'
+    )
+    return traces_of(evaluated(url, out / "traces", "@", str(file)), out)
+
+
+@pytest.mark.proof("tests/adapters/environments/verifiers.txt")
+def test_verifiers_taskset_has_the_return_and_an_error_where_the_server_stops(server: Server, tmp_path: Path) -> None:
+    asked: list[Messages] = []
+
+    def reply(messages: Messages) -> str:
+        asked.append(messages)
+        if "torch.sigmoid(x)" in messages[0]["content"]:
+            server.end()
+        return (WRONG, GOOD)[len(messages) // 2]
+
+    with policy(reply) as url, served(server, "--turns", "2", "--patience-s", "1") as address:
+        played_out, lost = played(address, url, tmp_path, "1/19", "1/21")
+    server.begin()
+    good = asyncio.run(Judge(server.address, server.token)("1/19", GOOD.strip()))["reward"]
+    by_hand = 0.0 + 0.4 * good  # `interval`
+    assert (
+        played_out["rewards"]["openenv_reward"]["score"] == pytest.approx(by_hand) and played_out["ok"] and good > 0
+    )
+    first, second = (json.loads(messages[-1]["content"])["observation"] for messages in asked[:2])
+    assert first["text"].startswith("# Task") and second["outcome"] == "wrong_value" and " is right" in second["text"]
+    assert not lost["ok"] and not lost["rewards"] and len(asked) == 3, lost["rewards"]
+    (error,) = lost["errors"]
+    assert "problem 1/21 has no verdict" in error["message"] and "has not answered for 1 s" in error["message"]

@@ -22,7 +22,14 @@ from kernelgauge.problems.loader import load_problem
 
 pytestmark = [
     pytest.mark.processes,
-    pytest.mark.proof("client/src/kernelgauge_client", unit="searches"),
+    pytest.mark.proof(
+        "client/src/kernelgauge_client",
+        "serve/judge_api.py",
+        "tests/adapters/searches",
+        "tests/adapters/environments/searches.txt",
+        "tests/adapters/environments/shinka.txt",
+        unit="searches",
+    ),
 ]
 
 SCRIPTS = Path(__file__).parent / "searches"
@@ -35,6 +42,7 @@ WRONG = BEST.replace("torch.relu(x)", "torch.relu(x) + 1")
 CHEAT = f"import kernelgauge.evaluation\n{BEST}"
 CRASH = BEST.replace("import torch", "import os\nimport torch").replace("return torch.relu(x)", "os.abort()")
 BROKEN = BEST.replace("forward(self, x):", "forward(self, x)")
+OVERSIZE = BEST + "#" * 300_000
 CANNED = (CRASH, BROKEN, CHEAT, BEST, f"{WRONG}# again\n")
 """The best is the only right one: it earns 0.3 at least, however busy the machine is. The first is `WRONG`."""
 
@@ -182,6 +190,7 @@ def test_a_search_that_cannot_be_judged_ends_with_one_sentence(
     assert "combined_score" not in json.loads((tmp_path / "results" / "metrics.json").read_text())
 
 
+@pytest.mark.proof("problems/facts/verified.json")  # it says that 2/80 does not count
 @pytest.mark.parametrize("framework", [OPENEVOLVE, SKYDISCOVER], ids=lambda script: script.stem)
 def test_a_problem_without_verdicts_ends_the_search(
     server: Server, model: CannedModel, tmp_path: Path, framework: Path
@@ -227,12 +236,23 @@ def test_gepa_ends_where_nothing_is_known(server: Server, tmp_path: Path) -> Non
     assert best.strip() == unknown and scores[-1] == max(scores)
 
 
-def test_an_oversize_program_is_told_so(server: Server, tmp_path: Path) -> None:
+@pytest.mark.parametrize("framework", [OPENEVOLVE, SKYDISCOVER, GEPA], ids=lambda script: script.stem)
+def test_the_author_of_an_oversize_program_is_told_so(server: Server, tmp_path: Path, framework: Path) -> None:
+    """It has a score, below that of the next program."""
     evaluator_in(tmp_path, server)
-    (tmp_path / "first.py").write_text(BEST + "#" * 300_000)
-    by_hand = (
-        "import evaluator, json; r = evaluator.evaluate('first.py');"
-        "print('RESULT' + json.dumps([r.metrics, r.artifacts]))"
-    )
-    metrics, told = result_of(ran("searches", server, tmp_path, "-c", by_hand))
-    assert metrics["combined_score"] == 0.0 and "write a shorter file" in told["feedback"]
+    (tmp_path / "first.py").write_text(OVERSIZE)
+    answers_in(tmp_path, BEST)
+    with CannedModel([fenced(BEST)]) as model:
+        line = ("single", PROBLEM, "0") if framework is GEPA else (model.address, "direct", "1")
+        best, _, shown = result_of(ran("searches", server, tmp_path, framework, *line))
+    assert best.strip() == BEST.strip()
+    assert any("write a shorter file" in each for each in (shown if framework is GEPA else model.asked))
+
+
+def test_an_oversize_program_is_wrong_for_shinka(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "first.py").write_text(OVERSIZE)
+    judging = ["-m", "kernelgauge_client.adapters.shinka", "--program_path", "first.py", "--results_dir", "."]
+    done = ran("shinka", server, tmp_path, *judging, "--problem", PROBLEM)
+    metrics, correct = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("metrics", "correct"))
+    assert done.returncode == 0 and metrics["combined_score"] == 0.0 and not correct["correct"]
+    assert "write a shorter file" in correct["error"] and "write a shorter file" in metrics["text_feedback"]

@@ -21,6 +21,8 @@ from serving import Server, begun
 from waiting import comes_true
 
 _PROGRAM = Path(__file__).parent / "programs" / "trl_grpo.py"
+_LONG = "<|long|>"
+"""One token of the tiny tokenizer, whose text is larger than a server takes."""
 pytestmark = [
     pytest.mark.processes,
     pytest.mark.proof(
@@ -100,25 +102,32 @@ def test_wrong_requests_end_the_training_with_a_sentence(server: Server, tmp_pat
 
 def test_every_kind_of_answer_has_its_reward_and_a_killed_judge_has_none(server: Server, tmp_path: Path) -> None:
     """The last test: it ends the server in the middle of the second step."""
-    script = [GOOD, f"Here:\n```python\n{GOOD}```", WRONG, CHEAT, NONE, *(GOOD, WRONG, CHEAT, NONE, SLOW)]
+    script = [
+        GOOD,
+        f"Here:\n```python\n{GOOD}```",
+        WRONG,
+        CHEAT,
+        NONE,
+        _LONG,
+        *(GOOD, WRONG, CHEAT, NONE, _LONG, SLOW),
+    ]
     with ThreadPoolExecutor() as pool:
-        running = pool.submit(trained, server, tmp_path, "single", script, group=5, steps=2, patience_s=1.0)
+        running = pool.submit(trained, server, tmp_path, "single", script, group=6, steps=2, patience_s=1.0)
         # The fourth candidate is the slow one: the others have their verdicts.
         at_work = lambda: server.states().total() == 4 and server.states()["judging"] == 1  # noqa: E731
         assert comes_true(lambda: running.done() or at_work(), 300) and not running.done()
         server.end()
         found = running.result()
-    first, second = found["steps"][0]["rewards"][:5], found["steps"][0]["rewards"][5:]
     first, second = found["steps"]
-    assert first["outcome"] == ["passed", "passed", "wrong_value", "rejected", "no_candidate"]
-    assert second["outcome"] == ["passed", "wrong_value", "rejected", "no_candidate", "no_verdict"]
-    good, same, wrong, cheat, none = first["rewards"]
-    assert good == same > 0.3 and cheat < wrong == none == 0.0
-    assert second["rewards"] == [good, wrong, cheat, none, None]
-    assert second["advantages"][4] == 0.0 and 0.0 not in second["advantages"][:4]
-    assert "has not answered for 1 s" in second["reason"][4]
+    assert first["outcome"] == ["passed", "passed", "wrong_value", "rejected", *["no_candidate"] * 2]
+    assert second["outcome"] == ["passed", "wrong_value", "rejected", *["no_candidate"] * 2, "no_verdict"]
+    good, same, wrong, cheat, none, long = first["rewards"]
+    assert good == same > 0.3 and cheat < wrong == none == long == 0.0
+    assert second["rewards"] == [good, wrong, cheat, none, long, None]
+    assert second["advantages"][5] == 0.0 and 0.0 not in second["advantages"][:5]
+    assert "write a shorter file" in first["reason"][5] and "has not answered for 1 s" in second["reason"][5]
     logged = [each for each in found["history"] if "loss" in each]
     assert len(logged) == 2 and all(math.isfinite(each["loss"]) and each["grad_norm"] > 0 for each in logged)
     assert {f"kernelgauge/{name}" for name in PARTS} <= logged[0].keys()
-    assert [each["kernelgauge/verdict"] for each in logged] == pytest.approx([1.0, 0.8])
-    assert [each["kernelgauge/correct"] for each in logged] == pytest.approx([0.4, 0.25])
+    assert [each["kernelgauge/verdict"] for each in logged] == pytest.approx([1.0, 5 / 6])
+    assert [each["kernelgauge/correct"] for each in logged] == pytest.approx([2 / 6, 1 / 5])

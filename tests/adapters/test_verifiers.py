@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from environments import python_of
 from policy import Messages, policy
-from replies import CHEAT, GOOD, NONE, SLOW, WRONG
+from replies import CHEAT, GOOD, LONG, NONE, SLOW, WRONG
 
 pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
 
 from serving import Server, begun
+from tasksets import evaluated, traces_of
 from waiting import comes_true
 
 pytestmark = [
@@ -40,22 +38,13 @@ def server(tmp_path_factory: pytest.TempPathFactory, quick: str) -> Iterator[Ser
 
 
 def vf_eval(server: Server, url: str, out: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = python_of("verifiers").parent
-    line = [str(command / "vf-eval"), "kernelgauge-verifiers", "-m", "written-down", "--client.base-url", url]
-    line += ["--client.api-key-var", "OPENAI_API_KEY", "--env.agent.harness.id", "null", "-c", "1"]
-    line += ["--env.agent.runtime.type", "subprocess", "--no-push", "--no-rich", "--output-dir", str(out), *words]
-    ours = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    told = {"KERNELGAUGE_SERVER": server.address, "KERNELGAUGE_TOKEN": server.token, "OPENAI_API_KEY": "none"}
-    told["PATH"] = f"{command}:{os.environ['PATH']}"
-    return subprocess.run(line, env={**ours, **told, **variables}, capture_output=True, text=True, timeout=300)
+    told = {"KERNELGAUGE_SERVER": server.address, "KERNELGAUGE_TOKEN": server.token}
+    line = ["kernelgauge-verifiers", "--env.agent.harness.id", "null", "--env.agent.runtime.type", "subprocess"]
+    return evaluated(url, out, *line, *words, **{**told, **variables})
 
 
 def traces(server: Server, url: str, out: Path, *words: str) -> list[dict[str, Any]]:
-    """What `vf-eval` has written, a line for each task."""
-    done = vf_eval(server, url, out, *words)
-    found = list(out.rglob("traces.jsonl"))
-    assert done.returncode == 0 and found, done.stdout[-2000:] + done.stderr[-4000:]
-    return [trace for line in found[0].read_text().splitlines() for trace in json.loads(line)["traces"]]
+    return traces_of(vf_eval(server, url, out, *words), out)
 
 
 def test_named_rewards_come_from_turns_with_feedback(server: Server, tmp_path: Path) -> None:
@@ -64,7 +53,7 @@ def test_named_rewards_come_from_turns_with_feedback(server: Server, tmp_path: P
     def reply(messages: Messages) -> str:
         asked.append(messages)
         if _SIGMOID in messages[0]["content"]:
-            return ("x" * 300_000, CHEAT)[len(messages) // 2]
+            return (LONG, CHEAT)[len(messages) // 2]
         return (WRONG, GOOD)[len(messages) // 2]
 
     with policy(reply) as url:

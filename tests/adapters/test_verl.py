@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from environments import written_by
 from kernelgauge_client import PARTS
-from replies import CHEAT, GOOD, NONE, SLOW, WRONG
+from replies import CHEAT, GOOD, LONG, NONE, SLOW, WRONG
 
 pytest.importorskip("sqlalchemy", reason="the extra serve is not installed")
 
@@ -49,7 +49,7 @@ def test_every_answer_has_a_number_under_the_same_keys(server: Server, tmp_path:
     nobody = {**settings, "server": "http://127.0.0.1:9", "patience_s": 0.5, "without_verdict": -1.0}
     naive = {"manager": "naive", "settings": settings}
     steps: list[dict[str, Any]] = [
-        {**naive, "texts": [GOOD, WRONG, CHEAT, NONE, "x" * 300_000]},
+        {**naive, "texts": [GOOD, WRONG, CHEAT, NONE, LONG]},
         {"manager": "remote", "settings": settings, "texts": [GOOD, NONE]},
         {**naive, "settings": {**settings, "reward": own}, "texts": [WRONG]},
         {**naive, "texts": [GOOD], "problem": "9/99"},

@@ -9,18 +9,19 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-_BEGIN, _END, _PAD = "<|im_start|>", "<|im_end|>", "<|endoftext|>"
+_BEGIN, _END, _PAD, _LONG = "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|long|>"
 
 
 def tokenizer(chat_template: str | None = None) -> PreTrainedTokenizerFast:
-    """One token for each byte, and Qwen's marks."""
+    """One token for each byte, one that is read as a text no server takes, and Qwen's marks."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     made = Tokenizer(models.BPE(vocab={letter: at for at, letter in enumerate(letters)}, merges=[]))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    made.decoder = decoders.ByteLevel()
+    made.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Replace(_LONG, "x" * 300_000)])
     found = PreTrainedTokenizerFast(
         tokenizer_object=made, pad_token=_PAD, eos_token=_END, additional_special_tokens=[_BEGIN], padding_side="left"
     )
+    found.add_tokens([_LONG])
     found.chat_template = chat_template
     return found
 
