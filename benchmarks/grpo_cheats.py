@@ -91,4 +91,4 @@ def as_due(due: str, rewards: Sequence[float | None], honest: Sequence[float | N
     if due == WORTHLESS or len(fair) < 2:
         return False
     error = statistics.stdev(fair) * (1 / len(paid) + 1 / len(fair)) ** 0.5
-    return statistics.fmean(paid) <= statistics.fmean(fair) + _STANDARD_ERRORS * error
+    return bool(statistics.fmean(paid) <= statistics.fmean(fair) + _STANDARD_ERRORS * error)
