@@ -1,11 +1,12 @@
-"""GRPO by TRL with its judge on the same GPU: does a step end, do cheats earn nothing, are the figures the same?
+"""GRPO by TRL with its judge on the same GPU: does a step end, do cheats gain nothing, are the figures the same?
 
     python benchmarks/grpo_on_one_gpu.py --device cuda --out runs/grpo.json [--steps 20]
     python benchmarks/grpo_on_one_gpu.py --device cpu --sizes small --python .environments/trl/bin/python --out ...
 
 The policy is tiny and says what it is told to: a fast kernel, unchanged PyTorch, a wrong one and cheats, each anew in
-every step, since equal texts are judged once. Afterwards, with the trainer gone, the fast one is judged again. Needs
-trl and datasets in the trainer's Python, and the extra `serve` here.
+every step, since equal texts are judged once. Afterwards, with the trainer gone, the fast one is judged again. Where
+a cheat earns more than is due to it (`grpo_cheats.py`), the command fails. Needs trl and datasets in the trainer's
+Python, and the extra `serve` here.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bandit_arms import CHEATS, PAIRS, Arm, arms, cheating
+from bandit_arms import PAIRS, Arm, arms
+from grpo_cheats import CHEATS_DUE, as_due, cheats
 
 from kernelgauge.hardware.environment import environment
 from kernelgauge.judging import sizes_of
@@ -36,31 +38,16 @@ sys.path[:0] = [str(_TESTS / "kit"), str(_TESTS.parent / "client" / "src")]
 from kernelgauge_client import Judge  # noqa: E402
 from serving import Server, begun  # noqa: E402
 
-CHOSEN = ("kernel 2", "unchanged PyTorch", "kernel 2, times 1.5")
-_CHEATS = {
-    "an old answer": CHEATS["an old answer"],
-    "memory that is left over": """
-        self._calls = getattr(self, "_calls", 0) + 1
-        return _right(self, *inputs) if self._calls < 3 else torch.empty_like(inputs[0])
-    """,
-}
-_GPU_CHEATS = {
-    "another stream": """
-        if not hasattr(self, "_beside"):
-            self._beside = torch.cuda.Stream()
-        with torch.cuda.stream(self._beside):
-            return _right(self, *inputs)
-    """
-}
+KERNEL, PYTORCH = "kernel 2", "unchanged PyTorch"
+CHOSEN = (KERNEL, PYTORCH, "kernel 2, times 1.5")
 
 
 def group(options: argparse.Namespace) -> list[Arm]:
     """The answers of one step."""
     sizes = sizes_of(options.sizes, options.device, options.problem)
     problem = load_problem(options.problem, sizes=sizes)
-    found = [arm for arm in arms(problem, options.device) if arm.name in CHOSEN]
-    more = _CHEATS | (_GPU_CHEATS if options.device == "cuda" else {})
-    return found + [Arm("cheat", name, cheating(found[0].text, body)) for name, body in more.items()]
+    found = {arm.name: arm for arm in arms(problem, options.device) if arm.name in CHOSEN}
+    return [*found.values(), *cheats(found[KERNEL], found[PYTORCH], options.device)]
 
 
 def trained(server: Server, chosen: Sequence[Arm], options: argparse.Namespace, folder: Path) -> dict[str, Any]:
@@ -135,6 +122,10 @@ def main() -> None:
         alone = without_trainer(server, fast, options.problem, options.alone)
     rows = summary(chosen, found)
     rows[fast.name] |= {"alone": alone, "alone_mean": mean(alone)}
+    honest = [*rows[fast.name]["rewards"], *alone]
+    for name in CHEATS_DUE.keys() & rows.keys():
+        due = CHEATS_DUE[name]
+        rows[name] |= {"due": due, "as_due": as_due(due, rows[name]["rewards"], honest)}
     judged = len(found["steps"]) * len(chosen)
     told = {
         "kind": "grpo_on_one_gpu",
@@ -156,6 +147,8 @@ def main() -> None:
     for name, row in rows.items():
         print(f"{row['kind']:6} {name:26} {shown(row['mean'])}  {row['outcomes']}")
     print(f"{fast.name} without the trainer: {shown(mean(alone))}")
+    failed = [f"{name} should be {row['due']}" for name, row in rows.items() if not row.get("as_due", True)]
+    sys.exit("\n".join(failed) or None)
 
 
 def shown(reward: float | None) -> str:

@@ -4,8 +4,10 @@
 
 Everything is real: the command `kernelgauge serve`, its judge, the client that trainers use. The texts are a training
 step's (`training_step.py`): most do not build or are wrong, some hang, some crash; one more takes memory until there
-is none. Each client asks for one text at a time. What is measured: verdicts an hour, how long a client waits, how
-idle the device is, and that whoever hangs, crashes or takes all memory costs nobody else a verdict.
+is none. Those that do harm are handed in first. Each client asks for one text at a time. What is measured: verdicts
+an hour, how long a client waits, how idle the device is, and that whoever hangs, crashes or takes all memory costs
+nobody else a verdict: for each kind `held_s`, how long a candidate had its slot on the device (its build is beside
+it), and how many others had their verdict meanwhile and afterwards. It fails where an answer is not what is due.
 """
 
 from __future__ import annotations
@@ -16,12 +18,10 @@ import json
 import os
 import signal
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -29,19 +29,19 @@ from urllib.request import Request, urlopen
 
 import torch
 from kernelgauge_client import Judge
+from sqlalchemy import func, select
 
-from benchmarks import training_step
-from kernelgauge.generation.folder import Folder
+from benchmarks.judge_load_kinds import HARMFUL, Text, asked_about, reward_for_all, summary
 from kernelgauge.hardware.environment import environment
 from kernelgauge.problems.loader import load_problem
+from kernelgauge.schema import Evaluation
 from kernelgauge.serve.accounts import Accounts
-from kernelgauge.serve.database import opened
+from kernelgauge.serve.claims import device_seconds
+from kernelgauge.serve.database import opened, reading, submissions
+from kernelgauge.store import codec
 
 _HERE = Path(__file__).parent
 _STARTS_WITHIN_SECONDS = 120.0
-Text = tuple[str, str, str]
-"""Problem, text and kind of a candidate."""
-_TAKES_ALL = "held = []\nwhile True:\n    held.append(inputs[0].new_ones(1 << 28))"
 
 
 def copies(problems: list[str], out: Path) -> Path:
@@ -55,28 +55,13 @@ def copies(problems: list[str], out: Path) -> Path:
     return out
 
 
-def asked_about(folder: Path, work: Path, problems: int, each: int, seed: int) -> list[Text]:
-    """Every candidate of a step, and one that takes all memory."""
-    kinds = training_step.write(folder, work / "step", problems, each, seed)
-    answers = Folder(work / "step")
-    found = []
-    for key in answers.problems():
-        for sample in answers.samples(key):
-            path = answers.file(key, sample)
-            found.append((key, path.read_text(), kinds[path.relative_to(work / "step").as_posix()]))
-    key, right, _ = next(each for each in found if each[2] == "right")
-    found.append((key, training_step.ended_by(right, _TAKES_ALL), "takes all memory"))
-    return found
-
-
 class Server:
     """`kernelgauge serve` with one judge, on a database of its own."""
 
     def __init__(self, work: Path, device: str, options: list[str]):
         database = f"sqlite:///{work / 'serve.db'}"
-        engine = opened(database)
-        self.token = Accounts(engine).add("load", trainer=True)
-        engine.dispose()
+        self._engine = opened(database)
+        self.token = Accounts(self._engine).add("load", trainer=True)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -94,6 +79,11 @@ class Server:
         with socket.socket() as asking:
             return asking.connect_ex(("127.0.0.1", port)) == 0
 
+    def handed_in(self) -> int:
+        """How many texts it has taken so far."""
+        with reading(self._engine) as connection:
+            return connection.execute(select(func.count()).select_from(submissions)).scalar_one()
+
     def metrics(self, window: float) -> dict[str, Any]:
         asked = Request(f"{self.address}/metrics?window_s={window:.0f}")
         asked.add_header("authorization", f"Bearer {self.token}")
@@ -101,19 +91,32 @@ class Server:
             found: dict[str, Any] = json.loads(answer.read())
         return found
 
+    def slots(self) -> dict[str, tuple[float, float]]:
+        """By evaluation: how many seconds it had the device, and when it ended, in seconds since 1970."""
+        judged = select(submissions.c.record, submissions.c.finished).where(submissions.c.state == "judged")
+        with reading(self._engine) as connection:
+            rows = connection.execute(judged).all()
+        records = [(codec.decode(row.record, Evaluation, "a submission"), row.finished) for row in rows]
+        return {record.id: (device_seconds(record), ended) for record, ended in records}
+
     def close(self) -> None:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(60)
         self._log.close()
+        self._engine.dispose()
 
 
-async def ask(server: Server, texts: list[Text], clients: int, until: float) -> list[dict[str, Any]]:
-    """Every client takes the next text as soon as it has an answer; those left when the time is up are left out."""
+async def ask(server: Server, texts: list[Text], clients: int, seconds: float) -> list[dict[str, Any]]:
+    """Every client takes the next text as soon as it has an answer; those left when the time is up are left out.
+
+    The first clients hand in what does harm, and the others wait for that: at once, the server would see any order.
+    """
     answered: list[dict[str, Any]] = []
-    waiting = texts[::-1]
+    waiting, reward = texts[::-1], reward_for_all().model_dump(mode="json")
+    started, until = time.time(), time.monotonic() + seconds
 
     async def client() -> None:
-        async with Judge(server.address, server.token, connections=1) as judge:
+        async with Judge(server.address, server.token, connections=1, reward=reward) as judge:
             while waiting and time.monotonic() < until:
                 problem, text, kind = waiting.pop()
                 began = time.monotonic()
@@ -123,28 +126,22 @@ async def ask(server: Server, texts: list[Text], clients: int, until: float) -> 
                 except TimeoutError:
                     return
                 taken = time.monotonic() - began
-                row = {key: answer[key] for key in ("status", "outcome", "reward")}
+                row = {key: answer[key] for key in ("status", "outcome", "reward", "reason", "evaluation")}
                 answered.append({"problem": problem, "kind": kind, "seconds": round(taken, 2), **row})
 
-    await asyncio.gather(*(client() for _ in range(clients)))
+    early = min(clients, sum(kind in HARMFUL for _, _, kind in texts))
+    async with asyncio.TaskGroup() as group:
+        first = [group.create_task(client()) for _ in range(early)]
+        while server.handed_in() < early and not all(task.done() for task in first):
+            await asyncio.sleep(0.05)
+        for _ in range(clients - early):
+            group.create_task(client())
+    slots = server.slots()
+    for row in answered:
+        held, ended = slots.get(row.pop("evaluation"), (None, None))
+        row["held_s"] = None if held is None else round(held, 2)
+        row["ended_s"] = None if ended is None else round(ended - started, 2)
     return answered
-
-
-def summary(rows: list[dict[str, Any]], wall_s: float) -> dict[str, Any]:
-    """What a trainer would want to know of these answers."""
-    seconds = sorted(row["seconds"] for row in rows)
-    outcomes: dict[str, Counter[str]] = defaultdict(Counter)
-    for row in rows:
-        outcomes[row["kind"]][row["outcome"] or row["status"]] += 1
-    return {
-        "answers": len(rows),
-        "wall_s": round(wall_s, 1),
-        "verdicts_per_hour": round(3600 * sum(row["status"] == "verdict" for row in rows) / wall_s),
-        "no_verdicts": sum(row["status"] != "verdict" for row in rows),
-        "waited_p50_s": statistics.median(seconds) if seconds else None,
-        "waited_p95_s": seconds[int(0.95 * (len(seconds) - 1))] if seconds else None,
-        "outcomes": {kind: dict(counts) for kind, counts in sorted(outcomes.items())},
-    }
 
 
 def main() -> None:
@@ -173,9 +170,9 @@ def main() -> None:
         server = Server(work, asked.device, options)
         try:
             began = time.monotonic()
-            rows = asyncio.run(ask(server, texts, asked.clients, began + asked.seconds))
+            rows = asyncio.run(ask(server, texts, asked.clients, asked.seconds))
             wall_s = time.monotonic() - began
-            found = summary(rows, wall_s) | {"server": server.metrics(max(10.0, wall_s))}
+            found = summary(texts, rows, wall_s) | {"server": server.metrics(max(10.0, wall_s))}
         finally:
             server.close()
     print(json.dumps(found, indent=1))
@@ -190,6 +187,7 @@ def main() -> None:
         }
         asked.out.parent.mkdir(parents=True, exist_ok=True)
         asked.out.write_text(json.dumps(said | found | {"rows": rows}, indent=1) + "\n")
+    sys.exit(bool(found["not_as_due"]))
 
 
 if __name__ == "__main__":

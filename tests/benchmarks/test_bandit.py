@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from pathlib import Path
 from xml.etree import ElementTree
@@ -44,15 +45,47 @@ def test_a_cheat_that_is_paid_is_learnt_and_no_verdict_is_no_zero() -> None:
     assert last["cheat"] == pytest.approx(0.25, abs=0.05), "a zero would have been the best paid of all"
 
 
-def test_the_picture_has_a_line_for_each_seed_and_kind() -> None:
+def lines(svg: str) -> dict[str, list[list[tuple[float, float]]]]:
+    """The points of every line of a picture, by what it shows."""
+    found: dict[str, list[list[tuple[float, float]]]] = {}
+    for each in ElementTree.fromstring(svg):
+        if each.tag.endswith("polyline"):
+            points = [point.split(",") for point in each.attrib["points"].split()]
+            found.setdefault(each.attrib["class"], []).append([(float(x), float(y)) for x, y in points])
+    return found
+
+
+def test_the_picture_has_a_line_for_each_seed_and_for_the_reward_and_each_kind() -> None:
     import torch
     from bandit import trained
     from bandit_picture import picture
 
     runs = [trained(torch.tensor([REWARDS]), 5, 4, 0.05, seed) for seed in range(3)]
-    tree = ElementTree.fromstring(picture(runs))
-    lines = [each for each in tree if each.tag.endswith("polyline")]
-    assert len(lines) == 4 * 3 and all(len(each.attrib["points"].split()) == 6 for each in lines)
+    found = lines(picture(runs))
+    assert set(found) == {"reward", "fast", "slow", "wrong", "cheat"}
+    assert all(len(each) == 3 and all(len(line) == 6 for line in each) for each in found.values())
+    assert max(y for line in found["reward"] for _, y in line) < min(y for line in found["fast"] for _, y in line)
+
+
+def test_the_reward_has_its_own_axis_and_straight_ends_are_cut() -> None:
+    from bandit_picture import picture, shown_steps
+
+    kinds = {"fast": 0.5, "slow": 0.5, "wrong": 0.0, "cheat": 0.0}
+    run = [{"reward": min(step, 8) * 0.5 - 1.0, **kinds} for step in range(201)]
+    assert shown_steps([run]) == 20 and shown_steps([[*run[:200], {**run[0]}]]) == 200, "it moves until the end"
+    svg = picture([run])
+    (line,) = lines(svg)["reward"]
+    ticks = {each.text: float(each.attrib["y"]) - 4 for each in ElementTree.fromstring(svg) if each.text}
+    assert len(line) == 21 and "the first 20 of 200" in svg
+    assert (line[0][1], line[8][1]) == (ticks["-1"], ticks["3"]) and line[8][1] == line[20][1]
+
+
+def test_the_stored_picture_is_of_the_stored_run() -> None:
+    from bandit_picture import picture
+
+    folder = BENCHMARKS.parent / "results" / "h100"
+    runs = json.loads((folder / "bandit.json").read_text())["runs"]
+    assert (folder / "bandit.svg").read_text() == picture(runs)
 
 
 @pytest.mark.processes

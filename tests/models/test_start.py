@@ -1,4 +1,4 @@
-"""Searches that begin with a candidate: a compiler's, one of a folder, the best of a run."""
+"""Searches that begin with a candidate: a compiler's, an expert's, one of a folder, the best of a run."""
 
 from __future__ import annotations
 
@@ -100,6 +100,25 @@ def test_a_search_goes_on_from_the_best_of_a_run(tmp_path: Path, quick: str) -> 
     sample = only(asked(scripted(fenced(WRONG)), tmp_path / "logs", PROBLEM, quick, **task))
     first = first_of(sample)
     assert first["source"] == RIGHT and first["given"] == f"run:{tmp_path / 'first'} (folder:human)"
+
+
+@pytest.mark.proof("expert")
+def test_a_search_begins_with_a_kernel_that_ships(tmp_path: Path, quick: str) -> None:
+    """On a CPU Triton's interpreter judges it."""
+    told: list[str] = []
+
+    def answer(messages: list[Any]) -> str:
+        told.append(messages[0].text)
+        return fenced(WRONG)
+
+    task = {"strategy": "refine,turns=1", "start": "expert", "out": str(tmp_path / "run")}
+    sample = only(asked(scripted(answer), tmp_path / "logs", "1/88", quick, **task))
+    first = first_of(sample)
+    assert first["given"].endswith("expert/candidates/level1/88_mingpt_new_gelu.py") and first["outcome"] == "passed"
+    assert "@triton.jit" in first["source"] and "kernelgauge" not in first["source"], "its parts are in its text"
+    assert first["source"].strip() in told[0] and score_of(sample).answer.strip() == first["source"].strip()
+    run = Run.read(tmp_path / "run")
+    assert run.header.generation and run.header.generation.start == "expert"
 
 
 def test_without_a_candidate_a_search_begins_with_nothing_and_says_so(tmp_path: Path, quick: str) -> None:
