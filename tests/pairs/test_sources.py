@@ -180,6 +180,7 @@ def licensed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return said
 
 
+@pytest.mark.processes  # git says where a folder comes from
 def test_a_module_is_under_the_licences_nearest_to_all_its_parts(licensed: dict[str, str]) -> None:
     assert licensed == {
         "Own": "MIT AND (MIT OR BSD-3-Clause)",
@@ -189,6 +190,7 @@ def test_a_module_is_under_the_licences_nearest_to_all_its_parts(licensed: dict[
     }
 
 
+@pytest.mark.processes  # git says where a folder comes from
 def test_folders_of_one_last_name_have_leads_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b"):
         (tmp_path / name / "src").mkdir(parents=True)
