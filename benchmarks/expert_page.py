@@ -35,7 +35,8 @@ def expert(folder: Path) -> Iterator[Block]:
             found.append((_PROTOCOLS.index(protocol), protocol, path, content))
     for _, protocol, path, content in sorted(found, key=lambda each: each[:2]):
         yield Heading(f"Under {protocol}", 3)
-        yield Paragraph(_summary(content, path))
+        others = {row["problem"] for _, name, _, each in found if name == protocol for row in each["rows"]}
+        yield Paragraph(_summary(content, path, len(set(Expert().problems()) - others)))
         yield from _kernels(content["rows"])
         if content["rows"] and (wins := _published(content["rows"])):
             yield Paragraph(
@@ -44,8 +45,8 @@ def expert(folder: Path) -> Iterator[Block]:
             yield Table(("what", "paper", "problem", "times as fast here"), wins, frozenset({"problem"}))
 
 
-def _summary(content: dict[str, Any], path: Path) -> str:
-    """Where it was measured, and how many are right, faster, and how much."""
+def _summary(content: dict[str, Any], path: Path, unjudged: int) -> str:
+    """Where it was measured, how many are right, faster, and how much; `unjudged` are in no file of this protocol."""
     rows, place = content["rows"], content["environment"]
     timed = [row for row in rows if row.get("low")]
     standing = Counter(row["standing"] for row in timed)
@@ -62,12 +63,13 @@ def _summary(content: dict[str, Any], path: Path) -> str:
     said += f"**of {len(rows)} judged {right} right; against eager {counts}; {clear} faster by more than {WIN} in "
     said += "all of the interval.**"
     if beside := [row for row in timed if row.get("speedup_over_strongest")]:
-        over = sum(row["speedup_over_strongest_interval"][0] > 1 for row in beside)
-        said += f" Of {len(beside)} with `torch.compile` beside them {over} are faster than PyTorch's fastest mode."
+        lows = [row["speedup_over_strongest_interval"][0] for row in beside]
+        over, far = (sum(low > least for low in lows) for least in (1.0, WIN))
+        said += f" Of {len(beside)} with `torch.compile` beside them {over} are faster than PyTorch's fastest mode, "
+        said += f"{far} by more than {WIN} in all of the interval."
     failed = [f"{row['problem']} ({row['outcome'].replace('_', ' ')})" for row in rows if row["outcome"] != "passed"]
     said += f" Not right: {', '.join(failed)}." if failed else ""
-    rest = len(Expert().problems()) - len(rows)
-    return said + (f" Not judged: the other {rest}." if rest else "")
+    return said + (f" Not judged: {unjudged} others." if unjudged else "")
 
 
 def _kernels(rows: list[dict[str, Any]]) -> Iterator[Block]:
