@@ -4,10 +4,10 @@
         [--kill judge|actor] [--faults] [--protocol strict] [--device cuda] [--sizes full] [--limit-seconds 300]
 
 Every candidate is its reference under another name, so each must pass as a tie: what is left of the ratio's distance
-from 1 is the evaluator's error with all GPUs busy. `--faults` adds a candidate that hangs its GPU and one that ruins
-its CUDA context. `--kill` kills (SIGKILL) a process that judges, or a Ray actor, once a third has a verdict. Then
-every candidate must have one record all the same. A Ray cluster must have been begun with the same cache folder
-(`KERNELGAUGE_CACHE`): only processes that have it are killed.
+from 1 is the evaluator's error with all GPUs busy. With `--faults` two of them, a third and two thirds of the way
+through the list, do harm instead: one hangs its GPU, one ruins its CUDA context. `--kill` kills (SIGKILL) a process
+that judges, or a Ray actor, once a third has a verdict. Then every candidate must have one record all the same. A Ray
+cluster must have been begun with the same cache folder (`KERNELGAUGE_CACHE`): only processes that have it are killed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -38,9 +38,9 @@ from kernelgauge.store.run import Run
 
 KILLED = {"judge": "kernelgauge.execution.judge_process", "actor": "ray::JudgeActor"}
 """What the command line of the process has in it."""
-COPY, FAULTS = 0, {"hangs": 1, "ruins its context": 2}
-"""Samples of a problem, by what they are."""
-_DUE = {COPY: {"passed"}, 1: {"timed_out"}, 2: {"runtime_error"}}
+COPY, HANGS, RUINS = "copy", "hangs", "ruins its context"
+"""What an answer is."""
+_DUE = {COPY: "passed", HANGS: "timed_out", RUINS: "runtime_error"}
 _KERNEL = """
 
 import triton
@@ -53,30 +53,37 @@ def _{name}(pointer):
 
 
 """
-_HANGS = _KERNEL.format(name="spin", line="while tl.load(pointer, volatile=True) != 12345.0:\n        pass")
-_RUINS = _KERNEL.format(name="stray", line="tl.store(pointer + (1 << 40), 1.0)")
+_FAULTS = {
+    HANGS: (
+        _KERNEL.format(name="spin", line="while tl.load(pointer, volatile=True) != 12345.0:\n        pass"),
+        "_spin[(1,)](torch.zeros(1, device=inputs[0].device))\nreturn _right(self, *inputs)",
+    ),
+    RUINS: (
+        _KERNEL.format(name="stray", line="tl.store(pointer + (1 << 40), 1.0)"),
+        "_stray[(1,)](inputs[0])\nreturn _right(self, *inputs)",
+    ),
+}
+"""A kernel, and the forward that launches it."""
 _POLL_SECONDS = 0.5
 _LAST_WORDS_SECONDS = 60.0
 
 
-def write(folder: Path, keys: Sequence[str], sizes: str, faults: bool) -> list[tuple[str, int]]:
-    """Write the candidates below `folder`; returns problem and sample of each. Faults answer the first problem."""
+def write(folder: Path, keys: Sequence[str], sizes: str, faults: bool) -> dict[str, str]:
+    """Write an answer to each problem below `folder`; returns by problem what it is."""
     shutil.rmtree(folder, ignore_errors=True)
-    texts = {}
-    for key in keys:
-        texts[key, COPY] = Identical().complete(load_problem(key, sizes=sizes), COPY, "cuda").source
+    kinds = dict.fromkeys(keys, COPY)
     if faults:
-        text = texts[keys[0], COPY]
-        spin = "_spin[(1,)](torch.zeros(1, device=inputs[0].device))\nreturn _right(self, *inputs)"
-        texts[keys[0], FAULTS["hangs"]] = ended_by(text + _HANGS, spin)
-        stray = "_stray[(1,)](inputs[0])\nreturn _right(self, *inputs)"
-        texts[keys[0], FAULTS["ruins its context"]] = ended_by(text + _RUINS, stray)
-    for (key, sample), text in texts.items():
+        kinds[keys[len(keys) // 3]], kinds[keys[2 * len(keys) // 3]] = HANGS, RUINS
+    for key, kind in kinds.items():
+        text = Identical().complete(load_problem(key, sizes=sizes), 0, "cuda").source
+        if kind in _FAULTS:
+            kernel, body = _FAULTS[kind]
+            text = ended_by(text + kernel, body)
         level, number = key.split("/")
-        place = folder / f"level{level}" / f"{number}_copy_sample_{sample}.py"
+        place = folder / f"level{level}" / f"{number}_copy_sample_0.py"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
-    return list(texts)
+    return kinds
 
 
 def processes(part: str) -> list[int]:
@@ -134,18 +141,23 @@ def judged(options: argparse.Namespace, fault: Fault) -> bool:
         return False
 
 
-def counted(records: Sequence[Evaluation], asked: Sequence[tuple[str, int]]) -> dict[str, Any]:
-    """How many records each candidate has, and which did not come out as due."""
-    times = Counter((record.problem, record.sample) for record in records)
+def counted(records: Sequence[Evaluation], asked: Mapping[str, str]) -> dict[str, Any]:
+    """How many records each candidate has, which did not come out as due, and what became of those that do harm."""
+    times = Counter(record.problem for record in records)
     return {
         "asked": len(asked),
-        "with_one_record": sum(times[each] == 1 for each in asked),
-        "without": [f"{key} {sample}" for key, sample in asked if not times[key, sample]],
-        "with_more": [f"{key} {sample}" for key, sample in asked if times[key, sample] > 1],
+        "with_one_record": sum(times[key] == 1 for key in asked),
+        "without": [key for key in asked if not times[key]],
+        "with_more": [key for key in asked if times[key] > 1],
         "not_as_due": {
-            f"{record.problem} {record.sample}": f"{record.outcome.value}: {record.reason}"
+            record.problem: f"{record.outcome.value}: {record.reason}"
             for record in records
-            if record.outcome.value not in _DUE[record.sample]
+            if record.outcome.value != _DUE[asked[record.problem]]
+        },
+        "faults": {
+            asked[record.problem]: f"{record.problem} {record.outcome.value}: {record.reason}"
+            for record in records
+            if asked[record.problem] != COPY
         },
     }
 
@@ -164,7 +176,7 @@ def main() -> None:
     parser.add_argument("--problems")
     parser.add_argument("--executor", default="local")
     parser.add_argument("--kill", choices=KILLED)
-    parser.add_argument("--faults", action="store_true", help="add one that hangs, and one that ruins its context")
+    parser.add_argument("--faults", action="store_true", help="one that hangs, and one that ruins its context")
     parser.add_argument("--protocol", default="strict")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--sizes", default="full")
@@ -186,7 +198,7 @@ def main() -> None:
         ended = judged(options, fault)
     wall = time.monotonic() - started
     records = list(Run.read(options.work / "run").evaluations())
-    copies = [row(record) for record in records if record.sample == COPY]
+    copies = [row(record) for record in records if asked[record.problem] == COPY]
     gpus = gpu_count() if options.device != "cpu" else 1
     found = {
         "date": began.isoformat(timespec="seconds"),

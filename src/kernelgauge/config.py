@@ -302,8 +302,8 @@ class Limits(Record):
     `load_seconds`."""
     first_call_seconds: float = 300.0
     """For the first call in each fresh process, in which compilers and autotuners work, as long as files they leave
-    show that: after `call_seconds` without any it is taken for a hang. Where everything was built ahead, the limit
-    without files is that of any other call."""
+    show that: after `call_seconds` without any it is taken for a hang. Where everything was built ahead, or compiled
+    in a rehearsal that came to its end, the limit without files is that of any other call."""
     memory_gb: float | None = None
     """Memory of the machine that a CPU worker and all it has started may hold; None: half of it."""
     file_gb: float = 2.0

@@ -164,6 +164,29 @@ def test_variants_keep_shape_and_domain(variant: str) -> None:
     assert vary(labels, variant, "fixed") is labels
 
 
+@pytest.mark.parametrize("variant", ["own", "signed", "normal", "scaled", "offgrid", "planted", "large"])
+@pytest.mark.parametrize(
+    ("domain", "structured"),
+    [
+        ("symmetric", lambda m: (m + m.mT) / 2),
+        ("upper_triangular", torch.triu),
+        ("lower_triangular", torch.tril),
+    ],
+)
+def test_variants_keep_the_structure_of_matrices(
+    variant: str, domain: str, structured: Callable[[torch.Tensor], torch.Tensor]
+) -> None:
+    torch.manual_seed(3)
+    for shape in ((64, 64), (3, 20, 20)):
+        drawn = structured(torch.rand(shape))
+        changed = vary(drawn, variant, domain)
+        kept = (
+            torch.equal(changed, changed.mT) if domain == "symmetric" else torch.equal(changed, structured(changed))
+        )
+        assert kept and (variant == "own") == torch.equal(changed, drawn)
+        assert (variant in ("signed", "normal", "large")) <= bool((changed < 0).any())
+
+
 def test_signed_and_normal_variants_have_negative_values() -> None:
     torch.manual_seed(4)
     drawn = torch.rand(1000)

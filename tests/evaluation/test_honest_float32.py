@@ -283,9 +283,11 @@ def test_noise_does_not_bring_the_compiler() -> None:
     """PyTorch's own modes import it when they are entered first, in every fresh process."""
     text = (
         "import sys, torch\n"
-        "from kernelgauge.worker.rounding_noise import Operators, RoundingNoise\n"
+        "from kernelgauge.worker.called_operators import Operators\n"
+        "from kernelgauge.worker.rounding_noise import RoundingNoise\n"
+        "from kernelgauge.worker.same_draws import SameDraws\n"
         "x = torch.ones(4, 4, dtype=torch.float64)\n"
-        "for mode in (Operators(), RoundingNoise(torch.Generator())):\n"
+        "for mode in (Operators(), RoundingNoise(torch.Generator()), SameDraws(torch.float32)):\n"
         "    with torch.no_grad(), mode:\n"
         "        torch.nn.functional.layer_norm(x, (4,)).sum()\n"
         "print('torch._dynamo' in sys.modules)\n"

@@ -148,6 +148,26 @@ def test_a_build_leaves_the_kernel_that_the_first_call_needs(session: Session, t
     assert kernels(progress.build_dir) == compiled(tmp_path, source, 4096, {"BLOCK": 1024})
 
 
+def compiled_all(progress: Progress, source: str) -> bool:
+    return backend_named("triton").compiled_all(source, progress.build_dir)
+
+
+@pytest.mark.parametrize(
+    ("source", "all_of_it"),
+    [
+        (candidate_of(), True),
+        (candidate_of(TUNED, block=""), False),
+        (candidate_of(before="if x.sum().item() > 0: pass"), False),
+        (candidate_of(after="torch.cuda.Stream()"), False),
+    ],
+    ids=["plain", "autotuned", "asks for a value", "asks the device"],
+)
+def test_a_first_call_that_a_rehearsal_has_left_nothing_may_not_take_as_long_as_a_compiler(
+    session: Session, source: str, all_of_it: bool
+) -> None:
+    assert compiled_all(prepared(session, source), source) is all_of_it
+
+
 def test_a_build_for_other_sizes_is_another_one(session: Session, tmp_path: Path) -> None:
     source, odd = candidate_of(), REFERENCE.replace("WIDTH = 4096", "WIDTH = 4099")
     first, second = prepared(session, source), prepared(session, source, odd)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from kernelgauge.packaging.package import package as written
 from kernelgauge.report.runs import FolderRun
 from kernelgauge.session.session import Session
 
+Overriding = Callable[[Path], AbstractContextManager[None]]
 PROGRAM = Path(__file__).parent / "programs" / "homes.py"
 pytestmark = [
     pytest.mark.processes,
@@ -50,9 +51,8 @@ def test_flashinfer_bench_applies_its_solutions_and_our_guard_holds(homes: Path,
 
 
 @contextmanager
-def overriding(generated: Path) -> Iterator[str]:
-    """By BackendBench's contract, as its `enable` does it through `torch.library`. It is on no index: the folder is
-    read as its documentation says."""
+def by_its_contract(generated: Path) -> Iterator[None]:
+    """As BackendBench's documentation says that it reads a folder. The library is on no index."""
     library = torch.library.Library("aten", "IMPL")
     (folder,) = [each for each in generated.iterdir() if each.name != "packages"]
     (file,) = folder.glob(f"{folder.name}_implementation*.py")
@@ -63,19 +63,34 @@ def overriding(generated: Path) -> Iterator[str]:
     op, _, overload = folder.name.partition("__")
     library.impl(getattr(getattr(torch.ops.aten, op), overload), getattr(module, f"{folder.name}_kernel_impl"), "CPU")
     try:
-        yield folder.name
+        yield
     finally:
         library._destroy()
 
 
+@contextmanager
+def by_its_loader(generated: Path) -> Iterator[None]:
+    """With the library itself, where its repository (meta-pytorch/BackendBench) is on the path."""
+    library = pytest.importorskip("BackendBench")
+    with library.BackendBench.enable(kernel_dir=generated, dispatch_key="CPU"):
+        yield
+
+
+LOADERS = pytest.mark.parametrize("overriding", [by_its_contract, by_its_loader])
+
+
 @pytest.mark.filterwarnings("ignore:Warning only once for all operators")
-def test_a_kernel_takes_the_place_of_atens_where_it_was_judged(package: Any, homes: Path) -> None:
+@LOADERS
+def test_a_kernel_takes_the_place_of_atens_where_it_was_judged(
+    overriding: Overriding, package: Any, homes: Path
+) -> None:
     mean, box = torch.nn.functional.avg_pool2d, package.operators["box_mean"]
     x = torch.rand(4, 286, 286)
     wanted = torch.nn.functional.conv2d(x[:, None], torch.full((1, 1, 31, 31), 1 / 961))[:, 0]
     package.reset_counters()
-    with overriding(homes / "backendbench" / "generated_kernels") as name:
-        assert name == "avg_pool2d__default"
+    generated = homes / "backendbench" / "generated_kernels"
+    assert {each.name for each in generated.iterdir()} == {"packages", "avg_pool2d__default"}
+    with overriding(generated):
         torch.testing.assert_close(mean(x, 31, 1), wanted)
         assert box.counters() == {"hits": 1, "misses": {}}
         torch.testing.assert_close(mean(x, 1, 2), x[:, ::2, ::2])
@@ -85,24 +100,26 @@ def test_a_kernel_takes_the_place_of_atens_where_it_was_judged(package: Any, hom
 
 
 @pytest.mark.filterwarnings("ignore:Warning only once for all operators")
-def test_kernels_of_one_overload_are_asked_in_turn(tmp_path: Path) -> None:
+@LOADERS
+def test_kernels_of_one_overload_are_asked_in_turn(overriding: Overriding, tmp_path: Path) -> None:
     """Each answers twice what it should, so that a test sees who did."""
     doubled = "(x[:, :, None] * y).sum(1) * 2"
     kernels = {
         "square": [kernel("torch.matmul(x, y)", doubled, "[torch.rand(4, 4), torch.rand(4, 4)]")],
         "oblong": [kernel("x @ y", doubled, "[torch.rand(3, 5), torch.rand(5, 2)]")],
     }
-    module, contents = write_handmade(tmp_path, "two_products", kernels)
+    name = f"two_products_{overriding.__name__}"
+    module, contents = write_handmade(tmp_path, name, kernels)
     generated = backendbench.write(tmp_path, module, contents)
     square, oblong, other = torch.rand(4, 4), torch.rand(3, 5), torch.rand(5, 2)
     wanted = [square @ square, oblong @ other, oblong @ square[:1].expand(5, 4)]
-    with overriding(generated) as name:
-        assert name == "mm__default"
+    assert {each.name for each in generated.iterdir()} == {"packages", "mm__default"}
+    with overriding(generated):
         torch.testing.assert_close(square @ square, wanted[0] * 2)
         torch.testing.assert_close(oblong @ other, wanted[1] * 2)
         torch.testing.assert_close(oblong @ square[:1].expand(5, 4), wanted[2])
     counted = {"hits": 1, "misses": {"shape": 1}}
-    assert sys.modules["two_products"].counters() == {"square": counted, "oblong": counted}
+    assert sys.modules[name].counters() == {"square": counted, "oblong": counted}
 
 
 def test_an_unknown_home_is_refused(winners_run: FolderRun, tmp_path: Path) -> None:

@@ -109,6 +109,10 @@ class Backend:
         """Whether the build of such a text is a rehearsal of its first call: of Triton, see `worker.rehearsal`."""
         return False
 
+    def compiled_all(self, source: str, build_dir: Path | None) -> bool:
+        """Whether a build has left a first call nothing to compile, and nothing to choose by trying."""
+        return self.compiles_ahead
+
     def routes(self, source: str, builds: BuildCache) -> tuple[Route, ...]:
         """Ways to build this text, the fastest first; each gives way to the next by raising `extension.OtherRoute`.
 

@@ -25,6 +25,10 @@ _INDUCTOR_MODULES = (
     "torch._inductor.select_algorithm",
 )
 _WARP = 32
+REHEARSED_TO_ITS_END = "rehearsed_to_its_end"
+"""A file in the folder of a build whose rehearsal came to its end; see `worker.rehearsal`."""
+# In a text that chooses among configurations by timing them, which leaves no files.
+_TRIES = "autotun"
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,10 @@ class TritonBackend(EmbeddedBackend):
 
     def rehearses(self, source: str, device: str) -> bool:
         return device != "cpu" and not self.builds(source, device)
+
+    def compiled_all(self, source: str, build_dir: Path | None) -> bool:
+        rehearsed = build_dir is not None and (build_dir / REHEARSED_TO_ITS_END).exists()
+        return rehearsed and _TRIES not in source
 
     def build(self, path: Path, build_dir: Path) -> None:
         if _INDUCTOR not in path.read_text():

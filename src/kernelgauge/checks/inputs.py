@@ -26,6 +26,12 @@ _HALF_TF32_STEP = 2.0**-12
 _ABOVE_BFLOAT16, _ABOVE_TF32 = 0.75, 0.98
 """Of that."""
 _OF_A_STEP = 0.40, 0.49
+_STRUCTURES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "symmetric": lambda matrices: matrices.triu() + matrices.triu(1).mT,
+    "upper_triangular": torch.triu,
+    "lower_triangular": torch.tril,
+}
+"""By domain: what gives matrices its structure again once their values were changed."""
 # Values moved together: a full-size input leaves little room.
 _CHUNK = 1 << 24
 
@@ -81,7 +87,8 @@ def vary(value: Any, variant: str, domain: str) -> Any:
     way: a long float32 sum, whose last place is as coarse, must not round them alike too. `planted` leaves all but
     a few values as drawn, so that a sample looks as published. `large` draws a normal with standard deviation in
     [30, 60), where exponentials overflow and bounds bind, with nothing positive in the first half of the first
-    dimension that has two elements. A `positive` input stays positive; a `fixed` one as drawn.
+    dimension that has two elements. A `positive` input stays positive, a symmetric or triangular one that; a
+    `fixed` one as drawn.
     """
     if domain == "fixed" or variant == "own":
         return value
@@ -111,6 +118,8 @@ def vary_into(place: torch.Tensor, value: torch.Tensor, variant: str, domain: st
         dim = next((dim for dim, size in enumerate(place.shape) if size > 1), None)
         if variant == "large" and domain != "positive" and dim is not None:
             place.narrow(dim, 0, place.shape[dim] // 2).abs_().neg_()
+    if structured := _STRUCTURES.get(domain):
+        place.copy_(structured(place))
 
 
 def _change(variant: str, domain: str) -> Callable[[torch.Tensor], torch.Tensor]:

@@ -12,7 +12,7 @@ from kernelgauge.schema.elsewhere import Elsewhere
 
 Sizes = Literal["full", "medium", "small", "odd", "pretrained"]
 """Which values a problem's constants have; `pretrained`: the full sizes, with published weights, not random ones."""
-Domain = Literal["real", "positive", "fixed"]
+Domain = Literal["real", "positive", "symmetric", "upper_triangular", "lower_triangular", "fixed"]
 Split = Literal["train", "validation"]
 """Which part of a generated suite a problem is in: what a policy learns from, or what shows how far it has come."""
 
@@ -69,7 +69,8 @@ class Problem(Record):
     source: str
     domains: dict[str, Domain] = Field(default_factory=dict)
     """Per input of `forward`: which other values make sense (`real`: any number, `positive`: any above zero,
-    `fixed`: only what `get_inputs` draws). An input that is not named is classified from its own draws."""
+    `symmetric`, `upper_triangular`, `lower_triangular`: any number in matrices of that structure, `fixed`: only what
+    `get_inputs` draws). An input that is not named is classified from its own draws."""
     parameters: ParameterDraws = ParameterDraws()
     tags: tuple[str, ...] = ()
     weakness: Weakness | None = None

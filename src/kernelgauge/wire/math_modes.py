@@ -24,6 +24,11 @@ def set_flags(math: MathMode) -> None:
         torch.backends.cudnn.allow_tf32 = math == "tf32"
 
 
+def working_dtype(math: MathMode) -> torch.dtype:
+    """The type that floating-point tensors have in a mode."""
+    return _DTYPE.get(math, torch.float32)
+
+
 def cast(value: Any, math: MathMode) -> Any:
     """A tensor or module in the mode's type; integers, booleans and float64 stay, and so does what is neither."""
     dtype = _DTYPE.get(math)

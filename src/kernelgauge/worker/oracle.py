@@ -24,7 +24,7 @@ from kernelgauge.schema import GB
 from kernelgauge.wire.arguments import decode, encode
 from kernelgauge.wire.commands import Attach, Command, Detach, Warm
 from kernelgauge.wire.initialisers import Randomise, randomised
-from kernelgauge.wire.math_modes import cast, set_flags
+from kernelgauge.wire.math_modes import cast, set_flags, working_dtype
 from kernelgauge.wire.messages import TensorSpec
 from kernelgauge.wire.oracle_commands import (
     ConstructReference,
@@ -41,7 +41,9 @@ from kernelgauge.wire.regions import Region, dtype_name, lay_out
 from kernelgauge.wire.shared_memory import opened
 from kernelgauge.worker import serving
 from kernelgauge.worker.accumulating_operators import PRODUCT, VARIANCES
-from kernelgauge.worker.rounding_noise import Operators, RoundingNoise
+from kernelgauge.worker.called_operators import Operators
+from kernelgauge.worker.rounding_noise import RoundingNoise
+from kernelgauge.worker.same_draws import SameDraws
 from kernelgauge.worker.serving import Answer, warm_up
 
 Specs = list[dict[str, Any]]
@@ -91,6 +93,7 @@ class Oracle:
         self.device = torch.device("cpu")
         self.math: MathMode = "torch"
         self.regions: dict[str, Region] = {}
+        self._draws = False
         self._built: tuple[Any, int, Randomise | None] = (None, 0, None)
         self._plain: list[Any] = []
         self._memory = 0
@@ -206,6 +209,7 @@ class Oracle:
     def learn_truth(self, command: LearnTruth) -> Answer:
         with Operators() as called:
             outputs = self._forward(command.seed)
+        self._draws = called.draw
         said = {"variances": bool(called.names & VARIANCES), "products": any(map(PRODUCT.search, called.names))}
         return self._write("truth", outputs) | {"data": said}
 
@@ -270,12 +274,16 @@ class Oracle:
             with torch.no_grad():
                 arguments = [self._raise_precision(rounded(a, precision) if precision else a) for a in self.arguments]
                 if noise is None:
-                    return flatten(self.model(*arguments))
+                    with self._same_draws():
+                        return flatten(self.model(*arguments))
                 noise.mark(arguments)
-                with noise, self._without_fused_cells():
+                with noise, self._same_draws(), self._without_fused_cells():
                     return flatten(self.model(*arguments))
         finally:
             torch.set_default_dtype(default)
+
+    def _same_draws(self) -> AbstractContextManager[Any]:
+        return SameDraws(working_dtype(self.math)) if self.precise and self._draws else nullcontext()
 
     def _without_fused_cells(self) -> AbstractContextManager[Any]:
         """cuDNN runs a recurrent network as one operator; without it, its sums show."""

@@ -105,7 +105,7 @@ class _Draw:
     def _input_bytes(self) -> int:
         """A published input may have gigabytes, and this five times as many: nothing is copied that need not be."""
         given = [
-            value.double().requires_grad_(domain != "fixed") if _is_float(value) else value
+            value.double().requires_grad_(domain in ("real", "positive")) if _is_float(value) else value
             for value, domain in zip(self._inputs, self._domains, strict=True)
         ]
         asked = [i for i, value in enumerate(given) if _is_tensor(value) and value.requires_grad]

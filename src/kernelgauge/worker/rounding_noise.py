@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from kernelgauge.checks.accumulation import Variances, lost, lost_off_the_grid, of_sum, of_terms
 from kernelgauge.worker.accumulating_operators import ACCUMULATING, ELEMENTWISE, sum_of_squares
+from kernelgauge.worker.called_operators import Mode, name_of
 
 # Elements that get their noise together: few, as full-size outputs leave little room.
 _CHUNK = {"cpu": 1 << 20, "cuda": 1 << 25}
@@ -107,10 +107,6 @@ _KEEPS_DRAWN = frozenset(
 )
 
 
-def _name(operator: Any) -> str:
-    return str(operator.overloadpacket.__name__)
-
-
 def _is_view(operator: Any) -> bool:
     return any(r.alias_info is not None and not r.alias_info.is_write for r in operator._schema.returns)
 
@@ -121,29 +117,7 @@ def _tensors(value: Any) -> list[torch.Tensor]:
     return [each for item in value for each in _tensors(item)] if isinstance(value, list | tuple) else []
 
 
-class _Mode(TorchDispatchMode):
-    """A mode that nobody compiles. PyTorch would see to that by importing its compiler, which takes seconds."""
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False
-
-
-class Operators(_Mode):
-    """While entered, notes the names of the operators that are called."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: set[str] = set()
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        self.names.add(_name(func))
-        return func(*args, **(kwargs or {}))
-
-
-class RoundingNoise(_Mode):
+class RoundingNoise(Mode):
     """While entered, what operators return in float64 is off by what honest float32 arithmetic may make of it.
 
     Args:
@@ -180,7 +154,7 @@ class RoundingNoise(_Mode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         result = func(*args, **(kwargs or {}))
-        name = _name(func)
+        name = name_of(func)
         given = _tensors(list(args))
         if _is_view(func) or name in _EXACT:
             if name in _KEEPS_DRAWN or _is_view(func):

@@ -104,8 +104,11 @@ class Side(ModelWorker):
 
     def _idle_seconds(self) -> float:
         """How long a call may leave no files behind: what compiles in its first one may take a while for each."""
-        may_compile = self.first_call_s is None and not backend_named(self._source.backend).compiles_ahead
-        return self.limits.call_seconds if may_compile else self.hang_seconds
+        if self.first_call_s is not None:
+            return self.hang_seconds
+        source = self._source
+        compiled = backend_named(source.backend).compiled_all(source.text, source.build_dir)
+        return self.hang_seconds if compiled else self.limits.call_seconds
 
     def call(self, timer: str = "host_time", look: bool = False) -> Call:
         """Run forward once on the staged inputs; the clock is the parent's.

@@ -1,4 +1,4 @@
-# Takes all device memory there is when it is constructed.
+# Takes all device memory there is: when it is constructed, and what has become free until it is called.
 # class: fault/memory
 # problem: large_map
 # needs: cuda
@@ -11,6 +11,9 @@ class ModelNew(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.hoard = []
+        self.take()
+
+    def take(self):
         for size in (2**30, 2**25):
             try:
                 while True:
@@ -19,4 +22,5 @@ class ModelNew(torch.nn.Module):
                 pass
 
     def forward(self, x):
+        self.take()
         return torch.relu(x - 0.5) * x
