@@ -6,6 +6,7 @@ import secrets
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from kernelgauge.errors import ReferenceTooLarge
 from kernelgauge.evaluation.correctness.trials import Facts, prepare
 from kernelgauge.evaluation.correctness.verdicts import compare
 from kernelgauge.evaluation.sides.honest_errors import HonestErrors
-from kernelgauge.evaluation.sides.reference import in_domain
+from kernelgauge.evaluation.sides.right_answers import in_domain
 from kernelgauge.schema import Problem, Trial
 from kernelgauge.wire.messages import Claim
 from kernelgauge.wire.oracle_commands import ConstructReference, Imitate, OpenProblem
@@ -35,6 +36,7 @@ class InProcess:
         self.randomise = True
         self.notes: list[str] = []
         self.last_claim = Claim(event="done")
+        self.answers = SimpleNamespace(to=self._answers)
         self.honest = HonestErrors(self)  # type: ignore[arg-type]
         self.oracle = Oracle()
         with tempfile.TemporaryDirectory() as folder:
@@ -69,7 +71,7 @@ class InProcess:
         finally:
             oracle.precise, oracle.model = precise, own
 
-    def answers(self, variant: str) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    def _answers(self, variant: str) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         self.draw(variant)
         answer = self.run()
         self._truth = self._exactly() if in_domain(variant, answer) else answer

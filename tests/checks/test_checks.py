@@ -562,7 +562,7 @@ def test_the_oracle_can_be_asked_on_after_something_beside_it_failed(session: Se
 @pytest.mark.processes
 def test_both_precisions_side_by_side_answer_the_same_inputs(session: Session) -> None:
     with Reference(session._zygote, problem(), load_protocol("strict"), "cpu") as reference:
-        reference._room_for_both = True  # as on a GPU
+        reference.answers.room_for_both = True  # as on a GPU
         for variant in ("normal", "own", "signed"):
             facts = prepare(reference, variant)
             assert facts.variant == variant and 0 < max(own.rms for own in facts.eager) < 1e-5
@@ -573,7 +573,7 @@ def test_what_has_no_room_beside_the_other_is_answered_after_it(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Reference(session._zygote, problem(), load_protocol("strict"), "cpu") as reference:
-        reference._room_for_both = True
+        reference.answers.room_for_both = True
         asked: list[str] = []
 
         def crowded() -> list[torch.Tensor]:
@@ -584,5 +584,5 @@ def test_what_has_no_room_beside_the_other_is_answered_after_it(
 
         monkeypatch.setattr(reference, "answer", crowded)
         facts = prepare(reference, "normal")
-        assert len(asked) == 2 and not reference._room_for_both
+        assert len(asked) == 2 and not reference.answers.room_for_both
         assert 0 < max(own.rms for own in facts.eager) < 1e-5

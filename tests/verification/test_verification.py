@@ -175,7 +175,7 @@ def get_init_inputs():
     return []
 """
 DRAWS = CHAOTIC.replace("for _ in range(90):", "for _ in range(1):").replace(
-    "x = 3.9 * x * (1 - x)", "x = x + torch.rand_like(x)"
+    "x = 3.9 * x * (1 - x)", "x = torch.normal(x, 1.0)"
 )
 
 

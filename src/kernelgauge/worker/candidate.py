@@ -141,8 +141,8 @@ class WorkerState:
     def load(self, command: Load) -> Answer:
         build_dir = Path(command.build_dir) if command.build_dir else None
         if build_dir is not None and (build_dir / "inductor").is_dir():
-            # TorchInductor locks files in its cache even to read it: a copy, so that the build stays as it is. Where it is
-            # imported by now, as in a process that is observed, its folder is there.
+            # TorchInductor locks files in its cache even to read it: a copy, so that the build stays as it is. An
+            # observed process has imported it by now, which makes that folder.
             own = os.environ["TORCHINDUCTOR_CACHE_DIR"]
             shutil.copytree(build_dir / "inductor", own, symlinks=True, dirs_exist_ok=True)
         if self.tracer:

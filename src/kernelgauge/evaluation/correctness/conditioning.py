@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import torch
 
 from kernelgauge.checks.numerics import Distance
-from kernelgauge.evaluation.sides.reference import Reference, in_domain
+from kernelgauge.evaluation.sides.reference import Reference
+from kernelgauge.evaluation.sides.right_answers import in_domain
 from kernelgauge.wire.math_modes import roundoff
 
 # An eager result further from the oracle than this says that the problem is ill-conditioned here, not what rounding

@@ -16,7 +16,8 @@ from kernelgauge.evaluation.correctness import verdicts
 from kernelgauge.evaluation.correctness.conditioning import sound, well_conditioned
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.sides.honest_errors import HonestErrors
-from kernelgauge.evaluation.sides.reference import Reference, in_domain
+from kernelgauge.evaluation.sides.reference import Reference
+from kernelgauge.evaluation.sides.right_answers import in_domain
 from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.schema import Trial
 from kernelgauge.timing.cache_flush import CacheFlush
@@ -71,7 +72,7 @@ def prepare(reference: Reference, variant: str) -> Facts:
     its own draw stands in; where eager and oracle disagree by more than rounding (an integer decided by a near-tie,
     a float beyond 1e-3), eager's answer is the truth of this trial.
     """
-    answer, truth = reference.answers(variant)
+    answer, truth = reference.answers.to(variant)
     if not in_domain(variant, answer):
         return prepare(reference, "own")
     claim = reference.last_claim

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -11,9 +10,8 @@ from typing import Any
 import torch
 
 from kernelgauge.checks.accumulation import Variances
-from kernelgauge.checks.host_copies import to_host
 from kernelgauge.checks.memory_plan import USUAL, MemoryPlan
-from kernelgauge.checks.numerics import Distance, all_finite, distances
+from kernelgauge.checks.numerics import Distance, distances
 from kernelgauge.config import PUBLIC_SEED, Protocol
 from kernelgauge.errors import MachineError, ProblemError, ReferenceTooLarge
 from kernelgauge.evaluation.failures import Failure, WorkerKilled
@@ -23,47 +21,14 @@ from kernelgauge.evaluation.sides.model_worker import Source
 from kernelgauge.evaluation.sides.oracle import OracleProcess
 from kernelgauge.evaluation.sides.prefork import PreforkPool
 from kernelgauge.evaluation.sides.problem_process import ReferenceRaised, reserved
+from kernelgauge.evaluation.sides.right_answers import RightAnswers
+from kernelgauge.evaluation.sides.seeds import Seeds
 from kernelgauge.evaluation.sides.side import Side
 from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import NotVaried, Outcome, Problem
 from kernelgauge.wire.initialisers import Randomise
-from kernelgauge.wire.math_modes import roundoff
 from kernelgauge.wire.messages import Claim, TensorSpec
 from kernelgauge.wire.regions import Region, lay_out, size_of
-
-# Above this, the float64 run computed something else (other random draws), not the same thing more exactly.
-_SAME_COMPUTATION = 1e-2
-_SAME_IN_ROUNDOFFS = 32
-# What any two right ways to compute the inputs could differ by.
-_LAST_PLACES = 4
-# Elements at a time.
-_MOVED = 1 << 26
-# Bytes of one call's inputs and outputs up to which the GPU has room for eager and the oracle at the same time.
-_SIDE_BY_SIDE = 2**31
-
-Answers = tuple[list[torch.Tensor], list[torch.Tensor]]
-"""What eager answers, and what is right; the same where eager itself stands in for the oracle."""
-
-
-class Seeds:
-    """Seeds for one evaluation: each drawn from the system's entropy, so that none says anything of another; or the
-    published ones, counted up from 42."""
-
-    def __init__(self, secret: bool):
-        self._secret = secret
-        self._count = 0
-
-    def next(self) -> int:
-        """The next seed."""
-        if self._secret:
-            return secrets.randbits(62)
-        self._count += 1
-        return PUBLIC_SEED + self._count - 1
-
-
-def in_domain(variant: str, answer: Sequence[torch.Tensor]) -> bool:
-    """Whether a problem has an answer for a variant of its inputs; its own need not even be finite."""
-    return variant == "own" or all(all_finite(tensor) for tensor in answer if tensor.is_floating_point())
 
 
 class Reference:
@@ -120,9 +85,7 @@ class Reference:
         self.notes = list(self._lasting_notes)
         self.input_seeds = Seeds(self.protocol.inputs.seeds == "secret")
         self.honest = HonestErrors(self)
-        self._unused: Answers | None = None
-        # On a CPU they would take turns at its cores.
-        self._room_for_both = self.device != "cpu" and not self.plan.tight
+        self.answers = RightAnswers(self)
         self.clearing = Clearing(self)
 
     def _new_side(self) -> Side:
@@ -194,7 +157,7 @@ class Reference:
             try:
                 self._oracle.learn_truth()
             except ReferenceRaised as error:  # it cannot do float64
-                self._without_float64(f"no float64 oracle ({error})")
+                self.without_float64(f"no float64 oracle ({error})")
             else:
                 self._oracle.attach_truth()
 
@@ -209,7 +172,8 @@ class Reference:
     def _construct_oracle(self) -> None:
         self._oracle.construct(self.init, self.weight_seed, self.randomise, self.precise)
 
-    def _without_float64(self, why: str) -> None:
+    def without_float64(self, why: str) -> None:
+        """Have eager stand in for the float64 oracle from now on, and say why."""
         self.notes.append(f"{why}: eager in working precision stands in")
         self.precise = False
         self._construct_oracle()
@@ -231,32 +195,11 @@ class Reference:
         self.expected = lay_out(shapes)
         reserved(self.problem, lambda: self.side.attach_outputs(self.expected))
         if self.precise:
-            self._hold_against_float64()
-
-    def _hold_against_float64(self) -> None:
-        """Answer the inputs just drawn in both precisions; where they are far apart, eager is to stand in."""
-        outputs, truth = self._answers("own")
-        same = max(_SAME_COMPUTATION, _SAME_IN_ROUNDOFFS * roundoff(self.math))
-        if not any(found.rms > same for found in distances(outputs, truth)):
-            self._unused = outputs, truth
-            return
-        self.rounding_decides = self._moved_by_rounding(outputs) > same
-        drew = "the float64 run draws other random numbers"
-        self._without_float64("rounding decides the answer" if self.rounding_decides else drew)
-
-    def _moved_by_rounding(self, before: list[torch.Tensor]) -> float:
-        """How far eager's own answer moves, relative to its scale, where each input is changed in its last places."""
-        before = [to_host(tensor) if self.plan.tight else tensor.clone() for tensor in before]
-        for tensor in self.given():
-            if tensor.is_floating_point():
-                most = _LAST_PLACES * torch.finfo(tensor.dtype).eps
-                for piece in tensor.view(-1).split(_MOVED):
-                    piece.mul_(torch.empty_like(piece).uniform_(1 - most, 1 + most))
-        return max(found.rms for found in distances(self.answer(), before))
+            self.answers.hold_against_float64()
 
     def draw(self, variant: str) -> None:
         """Draw the inputs of the next call into `master`."""
-        self._unused = self.clearing.changed_inputs = None
+        self.answers.unused = self.clearing.changed_inputs = None
         self.honest.inputs_changed()
         self.arguments = self._oracle.draw(self.input_seeds.next(), variant)
         self.call_seed = self.input_seeds.next() if self.protocol.inputs.seeds == "secret" else PUBLIC_SEED
@@ -267,35 +210,6 @@ class Reference:
         self.honest.inputs_changed()
         self.master.bytes.copy_(inputs)
         self.call_seed = seed
-
-    def answers(self, variant: str) -> Answers:
-        """Draw inputs, and answer them in working precision and in float64; see `answer` and `truth`.
-
-        The first that are the problem's own have been drawn when it was opened, and nobody has seen them. Where a
-        variant leaves the problem's domain, eager's answer stands for both.
-        """
-        if variant == "own" and self._unused is not None:
-            answers, self._unused = self._unused, None
-            return answers
-        self.draw(variant)
-        return self._answers(variant)
-
-    def _answers(self, variant: str) -> Answers:
-        if self.precise and self._room_for_both and self.bytes_per_call <= _SIDE_BY_SIDE:
-            return self._answers_side_by_side(variant)
-        answer = self.answer()
-        return answer, self.truth(keep=False) if self.precise and in_domain(variant, answer) else answer
-
-    def _answers_side_by_side(self, variant: str) -> Answers:
-        own: list[torch.Tensor] = []
-        try:
-            truth = self.truth(beside=lambda: own.extend(self.answer()))
-        except ReferenceRaised:
-            if not own or in_domain(variant, own):
-                raise
-            return own, own
-        self._room_for_both = bool(own)
-        return own or self.answer(), truth  # what had no room beside the other may have it now
 
     def truth(self, beside: Callable[[], object] | None = None, keep: bool = True) -> list[torch.Tensor]:
         """The right outputs for the inputs just drawn, in float64; the next call of this overwrites them.
@@ -413,7 +327,7 @@ class Reference:
 
     def close(self) -> None:
         """End both processes and give their memory back."""
-        self._unused = None
+        self.answers.unused = None
         self.end()
         self.side.close()
         self._oracle.close()
