@@ -6,7 +6,6 @@ seconds and shares no more than a session with the others, it goes by itself.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -21,12 +20,6 @@ def scope(name: str) -> str:
     """What runs in one process together with the test of this id: its file, or it alone."""
     path = name.partition("::")[0]
     return name if path in APART else path
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than cores: tests wait for processes and clocks, and two cores were idle for half of a run."""
-    return len(os.sched_getaffinity(0)) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
