@@ -5,9 +5,10 @@
 
 Every candidate is its reference under another name, so each must pass as a tie: what is left of the ratio's distance
 from 1 is the evaluator's error with all GPUs busy. With `--faults` two of them, a third and two thirds of the way
-through the list, do harm instead: one hangs its GPU, one ruins its CUDA context. `--kill` kills (SIGKILL) a process
-that judges, or a Ray actor, once a third has a verdict. Then every candidate must have one record all the same. A Ray
-cluster must have been begun with the same cache folder (`KERNELGAUGE_CACHE`): only processes that have it are killed.
+through the list, do harm instead: one hangs its GPU, one ruins its CUDA context. They have a build, so that copies
+which are ready come before them. `--kill` kills (SIGKILL) a process that judges, or a Ray actor, once a third has a
+verdict. Then every candidate must have one record all the same. A Ray cluster must have been begun with the same
+cache folder (`KERNELGAUGE_CACHE`): only processes that have it are killed.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from kernelgauge.worker.candidate import WorkerState
 
 
 def test_what_a_build_compiled_joins_a_cache_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """TorchInductor makes its folder when it is imported, which an observed process has done by then."""
+    """As was seen on a GPU, of a Triton candidate whose calls are observed."""
     own, build = tmp_path / "inductor", tmp_path / "build"
     own.mkdir()
     (own / "begun").write_text("")

@@ -72,6 +72,7 @@ def test_types_that_a_forward_asks_for_stay() -> None:
     with SameDraws(torch.bfloat16):
         assert torch.rand_like(x).dtype is torch.float32
         assert torch.rand(3, dtype=torch.float16).dtype is torch.float16
+        assert torch.rand_like(x.double(), dtype=torch.float32).dtype is torch.float32
         assert torch.nn.functional.dropout(x, 0.5).dtype is torch.float32
 
 

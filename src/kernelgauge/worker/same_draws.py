@@ -53,9 +53,8 @@ class SameDraws(Mode):
             share = others[0]
             _, kept = func(value.to(self._dtype), *others, **kwargs)
             return value * kept * (1 / (1 - share) if share < 1 else 0.0), kept
-        if name not in _LIKE_A_TENSOR:
+        if name not in _LIKE_A_TENSOR or kwargs.get("dtype") not in (None, torch.float64):
             return func(*args, **kwargs)
-        if kwargs.get("dtype") is torch.float64:
-            kwargs["dtype"] = self._dtype
+        kwargs.pop("dtype", None)  # that of the tensor
         drawn = func(value.to(self._dtype), *others, **kwargs)
         return value.copy_(drawn) if func._schema.is_mutable else drawn.double()
