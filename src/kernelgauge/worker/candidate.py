@@ -141,8 +141,8 @@ class WorkerState:
     def load(self, command: Load) -> Answer:
         build_dir = Path(command.build_dir) if command.build_dir else None
         if build_dir is not None and (build_dir / "inductor").is_dir():
-            # TorchInductor locks files in its cache even to read it: a copy, so that the build stays as it is. Its folder
-            # may be there already, as was seen on a GPU where what a candidate calls is observed.
+            # TorchInductor locks files in its cache even to read it: a copy, so that the build stays as it is. The
+            # folder may be there already, as was seen on a GPU where what a candidate calls is observed.
             own = os.environ["TORCHINDUCTOR_CACHE_DIR"]
             shutil.copytree(build_dir / "inductor", own, symlinks=True, dirs_exist_ok=True)
         if self.tracer:
