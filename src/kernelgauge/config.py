@@ -113,7 +113,8 @@ class TimingPlan(Record):
     """A ratio nearer to 1 than this, but not within half the resolution, is measured in more processes: the first may
     explain it. So is one of which more than the resolution was charged to one side. 0: never."""
     recheck_processes: int = Field(default=1, ge=1)
-    """How many pairs of processes that makes in all."""
+    """How many pairs of processes that makes in all; a tie that is still more than half the resolution off 1 takes
+    more (`evaluation.rounds`)."""
     warmups: int = Field(ge=0)
     min_samples: int = Field(ge=2)
     max_samples: int = Field(ge=2)

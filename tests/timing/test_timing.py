@@ -9,7 +9,7 @@ import pytest
 
 from kernelgauge.config import TimingPlan, load_protocol
 from kernelgauge.timing.ratio import Ratio, median_deviation, of_means, of_rounds, paired, standard_error_of_median
-from kernelgauge.timing.stopping import finished, needs_recheck
+from kernelgauge.timing.stopping import finished, needs_further_recheck, needs_recheck
 
 STRICT = load_protocol("strict").timing
 PUBLISHED = load_protocol("v0.1").timing
@@ -138,3 +138,18 @@ def test_when_a_ratio_needs_a_recheck(ratio: Ratio, charged: float, doubtful: bo
 def test_nothing_is_in_doubt_where_rounds_are_fixed() -> None:
     for rules in (load_protocol("strict").timing_on("cpu"), load_protocol("v0.1").timing_on("cuda")):
         assert not needs_recheck(Ratio(1.0, 0.5, 2.0), rules, charged=0.5)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "open_still"),
+    [
+        pytest.param(Ratio(1.013, 0.99, 1.04), True, id="a tie that is hardly one"),
+        pytest.param(Ratio(0.987, 0.96, 1.01), True, id="hardly a tie, and slower"),
+        pytest.param(Ratio(1.009, 0.98, 1.03), False, id="a tie"),
+        pytest.param(Ratio(1.03, 1.01, 1.05), False, id="faster, as all of them say"),
+        pytest.param(Ratio(0.97, 0.95, 0.99), False, id="slower, as all of them say"),
+        pytest.param(Ratio(1.2, 0.9, 1.6), False, id="restless, and beyond doubt"),
+    ],
+)
+def test_when_three_pairs_of_processes_leave_it_open(ratio: Ratio, open_still: bool) -> None:
+    assert needs_further_recheck(ratio, load_protocol("strict").timing_on("cuda")) is open_still

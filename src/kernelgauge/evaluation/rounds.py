@@ -10,6 +10,10 @@ from kernelgauge.evaluation.progress import Account
 from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.evaluation.sides.side import Side
 
+# Of a tie that is hardly one: two pairs of processes more at a time, up to so many in all (decision 45).
+_FURTHER = 2
+_MOST = 7
+
 
 class Rounds:
     """The timing of one job, round by round."""
@@ -32,8 +36,16 @@ class Rounds:
         reference.timed = True
         with self._account.stage("time"):
             self.measurement.round(reference, candidate, self._taken, eager)
-        if self._taken == self.plan.processes and self.measurement.needs_recheck():
-            self._due = max(self.plan.recheck_processes, self._taken)
+        if self._taken == self._due:
+            self._due = self._asked_again()
+
+    def _asked_again(self) -> int:
+        """How many rounds are due, now that as many are over as were."""
+        plan, taken = self.plan, self._taken
+        if taken == plan.processes:
+            return max(plan.recheck_processes, taken) if self.measurement.needs_recheck() else taken
+        further = taken < _MOST and self.measurement.needs_further_recheck()
+        return min(taken + _FURTHER, _MOST) if further else taken
 
 
 def _largest(trials: list[list[Distance]]) -> list[Distance]:

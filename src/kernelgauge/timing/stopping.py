@@ -52,3 +52,16 @@ def needs_recheck(ratio: Ratio, plan: TimingPlan, charged: float = 0.0) -> bool:
     """
     apart = max(ratio.estimate, 1 / ratio.estimate) - 1
     return plan.resolution / 2 < apart < plan.recheck_band or (plan.recheck_band > 0 and charged > plan.resolution)
+
+
+def needs_further_recheck(ratio: Ratio, plan: TimingPlan) -> bool:
+    """Whether processes that were asked again leave a tie that is off 1 by more than half the resolution.
+
+    Three pairs of processes of one text are off by that now and then, more of them less often; a difference that is
+    told from 1 needs no more.
+
+    Args:
+        ratio: the ratio with an interval that holds all we know, the scatter between the pairs too.
+    """
+    apart = max(ratio.estimate, 1 / ratio.estimate) - 1
+    return plan.resolution / 2 < apart < plan.recheck_band and ratio.low <= 1 <= ratio.high

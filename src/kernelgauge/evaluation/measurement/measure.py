@@ -34,7 +34,7 @@ from kernelgauge.hardware.cores import keeping_off, launch_core, launch_cores, p
 from kernelgauge.schema import Outcome, Timing
 from kernelgauge.timing.quiet_memory import QuietMemory
 from kernelgauge.timing.ratio import Ratio
-from kernelgauge.timing.stopping import Why, finished, needs_recheck
+from kernelgauge.timing.stopping import Why, finished, needs_further_recheck, needs_recheck
 from kernelgauge.timing.timers import timer_named
 
 # Warm-ups and calls of each side from which its device time is taken; fewer where they would take longer than this.
@@ -284,6 +284,10 @@ class Measurement:
         if plan.interleaved and plan.recheck_band > 0 and samples.slow_calls(plan).count:
             return True
         return needs_recheck(samples.ratio(plan, final=True), plan, samples.charged_share())
+
+    def needs_further_recheck(self) -> bool:
+        """Whether processes that were asked again have left it open."""
+        return needs_further_recheck(self._samples.ratio(self.plan, final=True), self.plan)
 
     def result(self) -> Timing:
         """The ratio the samples support, with the samples."""

@@ -17,6 +17,11 @@ from kernelgauge.wire.shared_memory import create
 
 # Bytes compared at a time: a multiple of eight.
 _COMPARED = 1 << 30
+# Bytes that a device hands out at a time.
+_BLOCK = 1 << 21
+# What the driver gives back it gives out again: without a gap of random size, each pair of processes would have its
+# memory where the pair before had it, and what that costs one side would never average out.
+_MOST_APART = 16
 
 
 class SharedBuffers:
@@ -48,6 +53,8 @@ class SharedBuffers:
         Raises (as do the others that make one):
             OSError, OutOfDeviceMemory: there is no memory for it.
         """
+        if self._device != "cpu" and not self._plan.tight:
+            self.make_further((1 + secrets.randbelow(_MOST_APART)) * _BLOCK)
         self.inputs = create(size, self._device)
         return self.inputs
 
