@@ -300,8 +300,8 @@ class Samples:
         if not (self.claims and found.count):
             return found
         surely = plan.model_copy(update={"confidence": max(plan.confidence, _BY_DELAYS)})
-        both = (self._with_delays(side) for side in (self.reference, self.candidate))
-        sure = slow_calls(*both, self.rounds(), typical, surely)
+        reference, candidate = self._with_delays(self.reference), self._with_delays(self.candidate)
+        sure = slow_calls(reference, candidate, self.rounds(), typical, surely)
         return replace(found, count=sure.count, open=sure.open)
 
     def _with_delays(self, samples: list[Sample]) -> list[float]:
