@@ -1,6 +1,8 @@
 # Answers the order for a call by a shorter way than the worker's own: no other module, seed or clock in between. What
-# messages cost is taken off alike on both sides, so each call seems shorter by what the worker itself would take.
+# messages cost is taken off alike on both sides, so each call seems shorter by what the worker itself would take. On a
+# GPU the worker's clock decides: there this would be one more forged clock, as in `timing/patched_clock`.
 # class: timing/message
+# needs: cpu
 # kernel_policy: any
 # problem: published_range
 # time: honest
