@@ -13,6 +13,8 @@ import pytest
 from kernelgauge.config import Protocol, load_protocol, protocols
 from kernelgauge.evaluation.measurement import measure
 from kernelgauge.evaluation.measurement.samples import Sample, Samples
+from kernelgauge.evaluation.progress import Account
+from kernelgauge.evaluation.rounds import Rounds
 from kernelgauge.schema import Outcome, Timing
 from kernelgauge.session.session import Session
 
@@ -132,3 +134,23 @@ def test_what_strict_does_on_a_gpu() -> None:
 @pytest.mark.parametrize("name", protocols())
 def test_no_shipped_protocol_ends_before_work_after_the_clock_is_refused(name: str, device: str) -> None:
     assert load_protocol(name).timing_on(device).min_samples >= measure._FEWEST_CALLS
+
+
+@pytest.mark.parametrize(
+    ("doubtful", "open_after", "rounds"),
+    [
+        pytest.param(False, (), 1, id="beyond doubt"),
+        pytest.param(True, (), 3, id="clear after three"),
+        pytest.param(True, (3,), 5, id="clear after five"),
+        pytest.param(True, (3, 5, 7), 7, id="never clear"),
+    ],
+)
+def test_how_often_others_are_asked(doubtful: bool, open_after: tuple[int, ...], rounds: int) -> None:
+    job = Mock(protocol=rules(recheck_band=0.05), device="cpu")
+    asked = Rounds(job, Account())
+    taken = 0
+    asked.measurement = Mock(needs_recheck=lambda: doubtful, needs_further_recheck=lambda: taken in open_after)
+    while asked.left:
+        taken += 1
+        asked.take(Mock(), Mock(), Mock(eager={}))
+    assert taken == rounds
