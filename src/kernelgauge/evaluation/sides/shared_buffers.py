@@ -19,8 +19,8 @@ from kernelgauge.wire.shared_memory import create
 _COMPARED = 1 << 30
 # Bytes that a device hands out at a time.
 _BLOCK = 1 << 21
-# Of them, the largest gap: where memory lies costs one side of a pair of processes up to 2.5 %, and what was given back
-# is given out again. After a gap of random size the next pair has its memory elsewhere (decision 45).
+# Of them, the largest gap: where memory lies costs one side of a pair of processes up to 2.5 %, and what was given
+# back is given out again. After a gap of random size the next pair has its memory elsewhere (decision 45).
 _MOST_APART = 16
 
 
