@@ -32,6 +32,18 @@ def test_slow_calls_of_both_sides_are_the_machines() -> None:
     assert not found.count and not found.open
 
 
+def test_what_slows_both_sides_by_as_much_is_not_held_against_the_faster_one() -> None:
+    """A fast kernel on a busy host: late by 3 ms in a third of the calls, like its reference."""
+    one, other = (
+        [ms + (3.0 if at % 3 == 0 else 0.0) for at, ms in enumerate(times)]
+        for times in (calls(120, 2.7), calls(120, 0.8, seed=1))
+    )
+    found = slow_calls(one, other, [40, 40, 40], 2.7 / 0.8, RULES)
+    assert found.means.high < 2.7 / 0.8 * 0.8 and not found.count and not found.open
+    slower = [ms + (3.0 if at % 3 == 1 else 0.0) for at, ms in enumerate(other)]
+    assert slow_calls(one, slower, [40, 40, 40], 2.7 / 0.8, RULES).count
+
+
 def test_one_slow_call_among_few_needs_more_of_them() -> None:
     found = slow_calls(calls(12, 2.0), calls(12, 1.0, slow_every=12, seed=1), [12], 2.0, RULES)
     assert found.open and not found.count

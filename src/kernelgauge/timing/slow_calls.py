@@ -21,8 +21,9 @@ class SlowCalls:
     means: Ratio
     count: bool
     """Whether the candidate is surely slower on average than in a typical call. Surely: the whole interval of the
-    means lies below the ratio of typical calls by more than the device can tell apart, and so do the means of most
-    rounds. What disturbs a machine comes to both sides alike, or to one pair of processes."""
+    means lies, by more than the device can tell apart, below the ratio that typical calls would have if each of both
+    sides took as much longer as the reference does on average; and so do the means of most rounds. What disturbs a
+    machine comes to both sides alike, or to one pair of processes."""
     open: bool
     """Whether more samples must show if slow calls are the candidate's own or an accident."""
 
@@ -44,10 +45,14 @@ def slow_calls(
         typical: ratio of typical calls.
     """
     means = of_paired_means(reference, candidate, plan.confidence)
-    lower = typical * (1 - plan.resolution)
+    # As much on both sides costs the shorter call a larger share: a fast kernel is not slow for that.
+    average = statistics.fmean(reference)
+    disturbed = max(average - statistics.median(reference), 0.0)
+    due = min(typical, average / ((average - disturbed) / typical + disturbed))
+    lower = due * (1 - plan.resolution)
     ends = list(itertools.accumulate(rounds)) or [len(reference)]
     pieces = [slice(start, end) for start, end in itertools.pairwise([0, *ends])]
     by_round = [statistics.fmean(reference[piece]) / statistics.fmean(candidate[piece]) for piece in pieces]
     sure = means.high < lower
     most = 2 * sum(ratio < lower for ratio in by_round) > len(by_round)
-    return SlowCalls(means, sure and most, not sure and means.estimate < typical * (1 - _MATTERS))
+    return SlowCalls(means, sure and most, not sure and means.estimate < due * (1 - _MATTERS))

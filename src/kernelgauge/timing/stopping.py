@@ -50,8 +50,7 @@ def needs_recheck(ratio: Ratio, plan: TimingPlan, charged: float = 0.0) -> bool:
         ratio: the ratio with an interval that holds all we know.
         charged: what was added to the times of one side, as a share of them.
     """
-    apart = max(ratio.estimate, 1 / ratio.estimate) - 1
-    return plan.resolution / 2 < apart < plan.recheck_band or (plan.recheck_band > 0 and charged > plan.resolution)
+    return _near_one(ratio, plan) or (plan.recheck_band > 0 and charged > plan.resolution)
 
 
 def needs_further_recheck(ratio: Ratio, plan: TimingPlan) -> bool:
@@ -63,5 +62,10 @@ def needs_further_recheck(ratio: Ratio, plan: TimingPlan) -> bool:
     Args:
         ratio: the ratio with an interval that holds all we know, the scatter between the pairs too.
     """
+    return _near_one(ratio, plan) and ratio.low <= 1 <= ratio.high
+
+
+def _near_one(ratio: Ratio, plan: TimingPlan) -> bool:
+    """Whether a ratio is off 1 by more than half the resolution, and by less than the protocol's band."""
     apart = max(ratio.estimate, 1 / ratio.estimate) - 1
-    return plan.resolution / 2 < apart < plan.recheck_band and ratio.low <= 1 <= ratio.high
+    return plan.resolution / 2 < apart < plan.recheck_band

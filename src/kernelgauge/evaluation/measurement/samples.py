@@ -306,11 +306,14 @@ class Samples:
 
     def _with_delays(self, samples: list[Sample]) -> list[float]:
         """Claims of one side with all that its brackets hold beyond them, in milliseconds."""
-        delays = excess(_gaps(samples), self.overheads(), self.clock_uncertainty_ns())
-        return [
-            (max(sample.forward_ns, 1) + delay + late) / NS_PER_MS
-            for sample, delay, late in zip(samples, delays, self.post_call_ns(samples), strict=True)
-        ]
+        own = self.reference
+        late = (
+            excess(_gaps(samples), self.overheads(), self.clock_uncertainty_ns()),
+            excess([sample.copy_ns for sample in samples], [sample.copy_ns for sample in own]),
+            excess([sample.drain_ns for sample in samples], [sample.drain_ns for sample in own]),
+        )
+        claims = (max(sample.forward_ns, 1) for sample in samples)
+        return [sum(parts) / NS_PER_MS for parts in zip(claims, *late, strict=True)]
 
     def _confirmed(self, ratio: Ratio) -> Ratio:
         """With an interval that begins no higher than what batches of calls confirm."""
