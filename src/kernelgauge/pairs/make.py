@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from itertools import islice
 from math import ceil
@@ -67,7 +68,11 @@ class Maker:
             BackendMissing: the compiler's kernels cannot be judged here.
             StoreError: the disk refuses.
         """
-        self._verdicts.require_backend()
+        with closing(self._verdicts):
+            self._verdicts.require_backend()
+            self._rounds()
+
+    def _rounds(self) -> None:
         asked = self._asked
         stream = leads(asked.sources, asked.seed, asked.licence)
         refused = broken = 0
@@ -83,7 +88,7 @@ class Maker:
             if refused >= _MOST_REFUSED:  # what they have given is known and passes quickly
                 stream = leads(finite(asked.sources), asked.seed, asked.licence)
                 refused = 0
-            self._verdicts.judge(self._positives(modules), timed=True)
+            self._verdicts.judge(self._positives(modules))
             self._require_rows()
             self._add_negatives()
             if len(self._workshop.judged) > judged:
@@ -165,9 +170,7 @@ class Maker:
             good = [row for row in rows if row.kind == "positive"]
             share = self._asked.negatives
             missing = round(share / (1 - share) * len(good)) - (len(rows) - len(good))
-            wanted = list(islice(self._proposed(good), max(0, missing)))
-            self._verdicts.judge([each for each in wanted if each.how == "slow"], timed=True)
-            self._verdicts.judge([each for each in wanted if each.how != "slow"], timed=False)
+            self._verdicts.judge(list(islice(self._proposed(good), max(0, missing))))
 
     def _proposed(self, good: Sequence[Row]) -> Iterator[Wanted]:
         """Of each positive row one that was not judged yet, those with the fewest so far first."""

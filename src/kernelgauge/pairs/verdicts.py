@@ -41,7 +41,7 @@ class Wanted:
 
 
 class Verdicts:
-    """What becomes of kernels, in one folder.
+    """What becomes of kernels, in one folder. One executor judges all of them: its processes take seconds to begin.
 
     Args:
         protocol: the rules, which are those of what was asked; each arithmetic has its own under them.
@@ -59,7 +59,8 @@ class Verdicts:
         tell: Callable[[str, str], None],
     ) -> None:
         self._session, self._workshop, self._asked = session, workshop, workshop.asked
-        self._device, self._jobs, self._tell = device, jobs, tell
+        self._device, self._tell = device, tell
+        self._executor = session.executor(device, jobs)
         self._protocols = {math: protocol.under(math) for math in self._asked.maths}  # type: ignore[arg-type]
         self.failed: list[MachineError] = []
         """Of our machine: the same command tries those again."""
@@ -74,14 +75,18 @@ class Verdicts:
         if reason := backend_named(BACKENDS[kind]).missing(kind):
             raise BackendMissing(f"the compiler's kernels cannot be judged here: {reason}")
 
-    def judge(self, wanted: Sequence[Wanted], timed: bool) -> None:
+    def close(self) -> None:
+        """End the processes that judge."""
+        self._executor.close()
+
+    def judge(self, wanted: Sequence[Wanted]) -> None:
         """Judge all of these, each kept as soon as its verdict is final; what is refused is judged a second time.
 
         Raises:
             UsageError: what no kernel of this command can be judged without is missing, or the disk refuses.
         """
         again: list[Wanted] = []
-        with closing(self._verdicts(wanted, timed)) as found:
+        with closing(self._verdicts(wanted)) as found:
             for each, done in found:
                 try:
                     verdict = self._session.verdict(done)
@@ -99,15 +104,15 @@ class Verdicts:
                     again.append(each)
                     each.record = verdict
         if again:
-            self.judge(again, timed=False)
+            self.judge(again)
 
-    def _verdicts(self, wanted: Sequence[Wanted], timed: bool) -> Generator[tuple[Wanted, Done]]:
+    def _verdicts(self, wanted: Sequence[Wanted]) -> Generator[tuple[Wanted, Done]]:
         tasks = [self._task(place, each) for place, each in enumerate(wanted)]
         if not tasks:
             return
         compilers = Tidy("ieee", None)
-        with closing(self._session.executor(self._device, self._jobs, timed)) as executor:
-            for done in executor.run(tasks, abandon_starts=compilers.abandon):
+        with closing(self._executor.run(tasks, abandon_starts=compilers.abandon)) as found:
+            for done in found:
                 yield wanted[done.task.sample], done
 
     def _task(self, place: int, each: Wanted) -> Task:
