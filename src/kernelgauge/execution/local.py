@@ -8,8 +8,10 @@ of a wave has nothing to do joins it: one candidate that hangs keeps no other fr
 On a GPU nothing waits for a wave: while each device judges under its own lease, the candidates of one problem one
 after the other, the next ones are generated and built, at low priority, on cores that launch no kernels, in processes
 that see no device. A device may have a process that judges for it, so that nothing that goes on here can disturb its
-clock. Where the contestant itself computes on a device, some of several GPUs are left to that until all is built;
-with one, there are waves as well.
+clock. Builds can disturb the other side of it all the same, on hosts of several GPUs most: of a list of candidates
+those that came out much less sure than was asked for are judged again once nothing is built. Where the contestant
+itself computes on a device, some of several GPUs are left to that until all is built; with one, there are waves as
+well.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from typing import Any
 from kernelgauge.errors import KernelgaugeError, MachineError, ReferenceTooLarge, without_locals
 from kernelgauge.evaluation.job import Job
 from kernelgauge.evaluation.supervisor import Supervisor
+from kernelgauge.execution.again import Again
 from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.order import Order
@@ -143,7 +146,9 @@ class LocalExecutor:
         if self._devices == ["cpu"] or (on_device and not lent):
             return self._in_waves(iter(tasks), stage)
         stage("build, check and time")
-        return self._overlapped(iter(tasks), self._devices[len(judging) :])
+        # Who asks for more and more waits for each verdict: for such a one there is no later.
+        again = Again() if isinstance(tasks, Sequence) else None
+        return self._overlapped(iter(tasks), self._devices[len(judging) :], again)
 
     def _in_waves(self, waiting: Iterator[Task], stage: Callable[[str], None]) -> Generator[Done, None, None]:
         while wave := list(islice(waiting, _AHEAD_PER_JOB * self._jobs)):
@@ -204,38 +209,50 @@ class LocalExecutor:
             for future in as_completed(results):
                 yield future.result()
 
-    def _overlapped(self, waiting: Iterator[Task], lent: list[str]) -> Generator[Done, None, None]:
+    def _overlapped(
+        self, waiting: Iterator[Task], lent: list[str], again: Again | None
+    ) -> Generator[Done, None, None]:
         """Judge on each device what was built first, and keep so many candidates under way that none has to wait.
 
         Args:
             lent: devices that join those that judge once everything is built.
+            again: keeps what is judged again then; None: nothing is.
         """
         builders = ThreadPoolExecutor(self._jobs, "kernelgauge-build")
         judges = ThreadPoolExecutor(len(self._devices), "kernelgauge-judge")
         with builders, judges, self._ending(builders, judges):
             ready = Ready()
             building: set[Future[Any]] = set()
-            judging: set[Future[Any]] = set()
+            judging: dict[Future[Done], Prepared] = {}
+
+            def judge(each: Prepared) -> None:
+                judging[ready.add(each)] = each
+                judges.submit(self._take_turn, ready)
+
             while True:
                 # Those that are lent are wanted back, however far the builds get ahead.
                 most = sys.maxsize if lent else _AHEAD_PER_JOB * self._jobs + len(self._devices)
                 room = max(0, most - len(building) - len(judging))
                 arrived = list(islice(waiting, room))
                 building |= {builders.submit(self._prepare, task) for task in arrived}
+                builds = bool(building)
+                if not builds and len(arrived) < room:  # nothing is left to build
+                    while lent:
+                        self._free.put(lent.pop())
+                    for each in again.due() if again else ():
+                        judge(each)
                 if not building and not judging:
                     return
-                while lent and not building and len(arrived) < room:  # nothing is left to build
-                    self._free.put(lent.pop())
-                ended, _ = wait(building | judging, _LOOK_AGAIN_SECONDS, return_when=FIRST_COMPLETED)
+                ended, _ = wait(building | judging.keys(), _LOOK_AGAIN_SECONDS, return_when=FIRST_COMPLETED)
                 building -= ended
-                judging -= ended
                 for future in ended:
-                    come = future.result()
+                    come, judged = future.result(), judging.pop(future, None)
                     if isinstance(come, Prepared):
-                        judging.add(ready.add(come))
-                        judges.submit(self._take_turn, ready)
-                    else:
+                        judge(come)
+                    elif judged is None or again is None:
                         yield come
+                    elif (final := again.settled(judged, come, beside_builds=builds)) is not None:
+                        yield final
 
     @contextmanager
     def _ending(self, *pools: ThreadPoolExecutor) -> Iterator[None]:

@@ -8,6 +8,8 @@ from kernelgauge.config import TimingPlan
 from kernelgauge.timing.ratio import Ratio
 
 Why = Literal["precise", "budget", "fixed"]
+# So many times the half width that is asked for; up to there time alone is what lacked.
+_RESTLESS = 1.5
 
 
 def finished(
@@ -37,6 +39,17 @@ def finished(
     if samples >= plan.max_samples * share:
         return "fixed" if plan.half_width == 0 else "budget"
     return "budget" if seconds > plan.budget_seconds * share else None
+
+
+def restless(interval: tuple[float, float], stopped: Why, plan: TimingPlan) -> bool:
+    """Whether sampling ended for want of time with an interval much wider than the plan asks for.
+
+    Args:
+        interval: of the ratio, whole.
+    """
+    low, high = interval
+    allowed = _RESTLESS * max(plan.half_width, plan.resolution)
+    return stopped == "budget" and high * (1 - allowed) > low * (1 + allowed)
 
 
 def needs_recheck(ratio: Ratio, plan: TimingPlan, charged: float = 0.0) -> bool:
