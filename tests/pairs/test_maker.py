@@ -139,7 +139,7 @@ def test_a_machine_that_fails_always_ends_the_command(tmp_path: Path, monkeypatc
     maker, workshop = make_maker(monkeypatch, tmp_path, bench, leads_of(NAMES))
     with workshop:
         maker.run()
-    assert len(bench.asked) == len(maker.failed) == 3 * 8
+    assert len(bench.asked) == len(maker.failed) == 3 * 16
 
 
 def test_the_share_of_negatives_is_reached_whatever_turns_out_right(

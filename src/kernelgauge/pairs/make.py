@@ -27,8 +27,9 @@ _MOST_WITHOUT_ROW = 64
 """Kernels of the compiler in a row of which none makes a row: something is wrong with all of them."""
 _MOST_BROKEN = 3
 """Rounds in a row that have nothing but failures of the machine."""
-_AHEAD_PER_JOB = 4
-"""Modules of a round: what an executor is given at once, so that no device waits."""
+_KERNELS_PER_JOB = 8
+"""The compiler's kernels of a round, were every module sound; about half are. So many that no device waits, and so
+few that their negatives come soon: who stops early has both."""
 
 
 class Maker:
@@ -108,9 +109,9 @@ class Maker:
 
     def _size_of_round(self) -> int:
         asked = self._asked
-        each = len(asked.sizes) * len(asked.maths) / (1 - asked.negatives)
+        kernels = len(asked.sizes) * len(asked.maths)
         left = self._rows - len(self._workshop.rows)
-        return max(1, min(_AHEAD_PER_JOB * self._jobs, ceil(left / each)))
+        return max(1, ceil(min(_KERNELS_PER_JOB * self._jobs, left * (1 - asked.negatives)) / kernels))
 
     # ------------------------------------------------------------ modules
 
