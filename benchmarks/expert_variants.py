@@ -24,6 +24,7 @@ import numpy as np
 
 from benchmarks.page_blocks import Block, Heading, Paragraph, Table, markdown
 from kernelgauge.errors import KernelgaugeError, UsageError
+from kernelgauge.expert import parts
 from kernelgauge.expert.contestant import Expert
 from kernelgauge.expert.inlining import whole
 from kernelgauge.generation.folder import read_source
@@ -33,6 +34,7 @@ from kernelgauge.store.run import Run
 
 DATA = Path(__file__).with_suffix(".toml")
 PARTS = Path(__file__).with_name("expert_parts")
+SHIPPED = Path(parts.__file__).parent
 SAME = 0.02
 """A difference below this is none: two runs of one text differ by up to 1.2 % on an H100 (`results/h100/aa.json`)."""
 NEAR = 0.05
@@ -80,7 +82,7 @@ def _changed(own: str, change: dict[str, Any], where: str) -> str:
     """A candidate's text with its parts, and what a variant changes of it, or the variant's own text."""
     if file := change.get("instead"):
         part = rf"(?m)^from kernelgauge\.expert\.parts\.{change['of']} import .*$"
-        own, count = re.subn(part, lambda _: (PARTS / file).read_text(), own)
+        own, count = re.subn(part, lambda _: _part(file).read_text(), own)
         if count != 1:
             raise UsageError(f"{where}: {change['of']} is imported {count} times")
     text = whole(read_source(PARTS / change["text"]) if "text" in change else own)
@@ -89,6 +91,11 @@ def _changed(own: str, change: dict[str, Any], where: str) -> str:
             raise UsageError(f"{where}: {old!r} is there {text.count(old)} times")
         text = text.replace(old, new)
     return text
+
+
+def _part(file: str) -> Path:
+    """Of `expert_parts/`, or one of the shipped."""
+    return PARTS / file if (PARTS / file).exists() else SHIPPED / file
 
 
 def write(folder: Path) -> Iterator[str]:

@@ -49,7 +49,17 @@ def extreme(x: torch.Tensor, dim: int, largest: bool, places: bool) -> torch.Ten
     shape = x.shape[:dim] + x.shape[dim + 1 :]
     batch, length, columns = x.shape[:dim].numel(), x.shape[dim], x.shape[dim + 1 :].numel()
     out = torch.empty(shape, dtype=torch.int64 if places else x.dtype, device=x.device)
+    rows, warps = (16, 4) if places else (32, 8)
     _extreme[triton.cdiv(columns, 128), batch](
-        x.contiguous(), out, out, length, columns, ROWS=16, COLS=128, LARGEST=largest, PLACES=places, num_warps=4
+        x.contiguous(),
+        out,
+        out,
+        length,
+        columns,
+        ROWS=rows,
+        COLS=128,
+        LARGEST=largest,
+        PLACES=places,
+        num_warps=warps,
     )
     return out

@@ -3,6 +3,9 @@
 Bound by arithmetic, which float32 would do on CUDA cores. Here each operand is two float16 halves and the product
 three on tensor cores, as precise as float32 (`parts/split_gemm.py`).
 Tiles above the diagonal are zeros without arithmetic. Inputs may be any: that they are triangles is not used.
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/1: operands split in registers: 226 % more time; 2 stages: 40 %
+more time; the whole depth added up on tensor cores: wrong precision.
 """
 
 import torch

@@ -2,6 +2,8 @@
 
 Bound by memory: rows of 1.5 MB are read twice or three times by PyTorch and its compiler. Here twelve programs hold
 a row in their registers, tell each other maximum and sum, and read it once (`parts/team_rows.py`).
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/24: blocks of 16,384: no difference.
 """
 
 import torch

@@ -2,6 +2,9 @@
 
 Bound by memory: PyTorch and its compiler read each plane twice, once for its statistics. Here eight programs hold a
 plane of a megabyte in their registers, tell each other what they found, and read it once (`parts/teams.py`).
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/40: two launches, each reads all, blocks of 32,768: 16 % more
+time.
 """
 
 import torch

@@ -2,6 +2,9 @@
 
 Bound by memory: PyTorch and its compiler read each group twice, once for its statistics. Here 64 programs hold a
 group of eight megabytes in their registers, tell each other what they found, and read it once (`parts/teams.py`).
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/35: blocks of 16,384: 5 % more time; two launches, each reads all:
+26 % more time.
 """
 
 import torch

@@ -3,6 +3,9 @@
 Bound by memory: PyTorch gives each of the sixteen samples to one block, and its compiler reads each twice. Here 128
 programs hold a sample of 17 megabytes in their registers, tell each other what they found, and read it once
 (`parts/teams.py`). Weight and bias come from the L2 cache after the first sample.
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/40: two launches, each reads all, blocks of 32,768: 16 % more
+time.
 """
 
 import torch

@@ -2,6 +2,8 @@
 
 Bound by memory: each input is read once and each output written once. PyTorch's kernel divides to find where each
 output belongs. Here a program makes a tile of one plane; its windows overlap in the L1 cache.
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/43: places of 32 bits, maxima that keep NaN: no difference.
 """
 
 import torch

@@ -3,6 +3,8 @@
 Bound by the arithmetic of the convolution, which float32 would do on CUDA cores. Here both operands are two float16
 halves and the convolution three products on tensor cores, as precise as float32 (`parts/split_conv.py`).
 Three channels are filled up to four, and the kernel's positions times these make the depth of the product.
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/50: gathered, three products of TF32, one launch: 247 % more time.
 """
 
 import torch

@@ -3,6 +3,8 @@
 Bound by memory: the input is read once. PyTorch gives each program a few values of a row; here a program takes 128
 columns through all rows, so that what it reads lies side by side, and keeps a best value for each thread
 (`parts/columns.py`).
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/51: places of 32 bits and no masks in the loop: no difference.
 """
 
 import torch

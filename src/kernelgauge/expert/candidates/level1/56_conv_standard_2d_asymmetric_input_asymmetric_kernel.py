@@ -3,6 +3,9 @@
 Bound by the arithmetic of the convolution, which float32 would do on CUDA cores. Here both operands are two float16
 halves and the convolution three products on tensor cores, as precise as float32 (`parts/split_conv.py`).
 The input is split once, channels last, with its padding; the kernel gathers from it as a product would read rows.
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/63: tiles of 64 positions: 75 % more time; 2 stages: 11 % more
+time.
 """
 
 import torch

@@ -4,6 +4,8 @@ Bound by the arithmetic of the convolution, which float32 would do on CUDA cores
 halves and the convolution three products on tensor cores, as precise as float32 (`parts/split_conv.py`).
 Outputs of one residue class modulo the stride are a plain convolution by some of the kernel's positions; all
 classes run together, so what they write side by side meets in the L2 cache.
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/61: 8 warps: no difference.
 """
 
 import torch

@@ -3,6 +3,8 @@
 Bound by memory: a plane is read once and written once. PyTorch's kernel divides to find where each value belongs,
 and loads one value at a time. Here a program makes a tile of 16 rows and 128 columns of one plane; its taps overlap
 in the L1 cache (`parts/depthwise.py`).
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/82: tiles of 32 rows, 8 warps: no difference.
 """
 
 import torch

@@ -2,6 +2,9 @@
 
 Bound by memory: each value is read once and written once. One program takes one row, a block of 8,192 values after
 the other, and carries what came before.
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/89: blocks of 4,096: no difference; blocks of 8,192 with 4 warps:
+no difference.
 """
 
 import torch

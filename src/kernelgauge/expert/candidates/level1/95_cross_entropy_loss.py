@@ -2,6 +2,8 @@
 
 Bound by memory: PyTorch writes the logarithm of the softmax and reads one value of each of its rows. Here a program
 holds one row in registers and leaves one loss; a second kernel adds the losses up.
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/95: half as many warps: 18 % more time.
 """
 
 import torch

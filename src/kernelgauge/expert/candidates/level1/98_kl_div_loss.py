@@ -2,6 +2,8 @@
 
 Bound by memory: PyTorch writes the logarithm, then the divergence of each value, and reads both again. Here one
 kernel reads predictions and targets once and leaves one sum a program; a second adds those up.
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/95: half as many warps: 18 % more time.
 """
 
 import torch

@@ -2,6 +2,8 @@
 
 Bound by memory: PyTorch writes both differences and reads them again. Here a program takes one row of all three and
 leaves one loss; a second kernel adds the losses up.
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/95: half as many warps: 18 % more time.
 """
 
 import torch

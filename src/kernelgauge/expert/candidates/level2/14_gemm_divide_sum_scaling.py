@@ -2,6 +2,9 @@
 
 The sum over the outputs of a linear layer is the product with the sum of its weights: a product of two matrices
 becomes one of a matrix and a vector (`parts/summed_linear.py`). Bound by memory, which reads the weights once.
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 2/14: the whole product, then its sum: 487 % more time; 32 parts of
+the rows: 36 % more time.
 """
 
 import torch

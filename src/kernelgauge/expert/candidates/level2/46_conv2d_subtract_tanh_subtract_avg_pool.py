@@ -4,6 +4,9 @@ Bound by the arithmetic of the convolution, which float32 would do on CUDA cores
 halves and the convolution three products on tensor cores, as precise as float32 (`parts/split_conv.py`).
 The outputs of a pooling window lie side by side in a tile, so that all that follows happens to it before it is
 stored.
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/63: tiles of 64 positions: 75 % more time; 2 stages: 11 % more
+time.
 """
 
 import torch

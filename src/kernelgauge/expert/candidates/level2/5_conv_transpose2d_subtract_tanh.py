@@ -3,6 +3,8 @@
 Bound by the arithmetic of the convolution, which float32 would do on CUDA cores. Here both operands are two float16
 halves and the convolution three products on tensor cores, as precise as float32 (`parts/split_conv.py`).
 All that follows it happens to a tile before that is stored.
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/61: 8 warps: no difference.
 """
 
 import torch

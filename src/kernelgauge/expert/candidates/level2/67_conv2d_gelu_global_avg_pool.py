@@ -3,6 +3,9 @@
 Bound by the arithmetic of the convolution, which float32 would do on CUDA cores. Here both operands are two float16
 halves and the convolution three products on tensor cores, as precise as float32 (`parts/split_conv.py`).
 Tiles leave the means of their channels and nothing else; a second kernel puts them together.
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/63: tiles of 64 positions: 75 % more time; 2 stages: 11 % more
+time. 2/17: statistics by two more passes over what it wrote: no difference.
 """
 
 import torch

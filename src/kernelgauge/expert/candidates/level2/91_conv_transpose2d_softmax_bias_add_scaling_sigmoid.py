@@ -3,6 +3,8 @@
 Bound by the arithmetic of the convolution, which float32 would do on CUDA cores. Here both operands are two float16
 halves and the convolution three products on tensor cores, as precise as float32 (`parts/split_conv.py`).
 A tile has all channels of its positions, so that all that follows happens to it before it is stored.
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 1/61: 8 warps: no difference.
 """
 
 import torch

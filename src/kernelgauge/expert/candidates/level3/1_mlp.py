@@ -3,6 +3,9 @@
 Bound by the arithmetic of 128 rows, and nearly as much by reading the weights, which happens once
 (`parts/skinny.py`). Each operand is two float16 halves, and the product three on tensor cores, as precise as
 float32.
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 3/1: weights split beforehand: 116 % more time; 2 stages: 57 % more
+time.
 """
 
 import torch

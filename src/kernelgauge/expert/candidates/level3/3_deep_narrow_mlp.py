@@ -3,6 +3,9 @@
 Bound by arithmetic in its first and last layer; the sixteen narrow ones between have few tiles, so that several
 programs share the depth of each (`parts/split_gemm.py`).
 Each operand is two float16 halves, and the product three on tensor cores, as precise as float32.
+
+Tried on one NVIDIA H100 80GB HBM3, without gain, 3/1: weights split beforehand: 116 % more time; 2 stages: 57 % more
+time.
 """
 
 import torch
