@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,24 +27,31 @@ class Again:
         waiting, self._waiting = self._waiting, []
         return waiting
 
-    def settled(self, prepared: Prepared, done: Done, beside_builds: bool) -> Done | None:
-        """The end of a task that was judged; None if it is judged again.
+    def settled(self, prepared: Prepared, done: Done, last_build: float) -> Done | None:
+        """The end of a task that was judged just now; None if it is judged again.
 
         The second verdict stands, whatever it is. Where the machine fails the second time, the first does.
+
+        Args:
+            last_build: when something was last under way to be built, by `time.monotonic`.
         """
         if (first := self._first.pop(id(prepared), None)) is not None:
             return _noted(first, done) if isinstance(done.result, Evaluation) else first
-        if not beside_builds or not _unsure(done):
+        if not _disturbed(done, last_build):
             return done
         self._first[id(prepared)] = done
         self._waiting.append(prepared)
         return None
 
 
-def _unsure(done: Done) -> bool:
+def _disturbed(done: Done, last_build: float) -> bool:
+    """Whether it was timed while something was built, and came out much less sure than was asked for."""
     if done.job is None or not isinstance(done.result, Evaluation) or (timing := done.result.timing) is None:
         return False
-    return restless(timing.interval, timing.stopped, done.job.protocol.timing_on(done.job.device))
+    since = time.monotonic() - sum(done.result.seconds.get(stage, 0.0) for stage in ("time", "close"))
+    return last_build > since and restless(
+        timing.interval, timing.stopped, done.job.protocol.timing_on(done.job.device)
+    )
 
 
 def _noted(first: Done, second: Done) -> Done:

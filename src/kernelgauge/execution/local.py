@@ -16,7 +16,9 @@ well.
 
 from __future__ import annotations
 
+import math
 import sys
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, nullcontext
@@ -224,6 +226,7 @@ class LocalExecutor:
             ready = Ready()
             building: set[Future[Any]] = set()
             judging: dict[Future[Done], Prepared] = {}
+            last_build = -math.inf  # when something was last under way to be built
 
             def judge(each: Prepared) -> None:
                 judging[ready.add(each)] = each
@@ -235,8 +238,7 @@ class LocalExecutor:
                 room = max(0, most - len(building) - len(judging))
                 arrived = list(islice(waiting, room))
                 building |= {builders.submit(self._prepare, task) for task in arrived}
-                builds = bool(building)
-                if not builds and len(arrived) < room:  # nothing is left to build
+                if not building and len(arrived) < room:  # nothing is left to build
                     while lent:
                         self._free.put(lent.pop())
                     for each in again.due() if again else ():
@@ -244,6 +246,7 @@ class LocalExecutor:
                 if not building and not judging:
                     return
                 ended, _ = wait(building | judging.keys(), _LOOK_AGAIN_SECONDS, return_when=FIRST_COMPLETED)
+                last_build = time.monotonic() if building else last_build
                 building -= ended
                 for future in ended:
                     come, judged = future.result(), judging.pop(future, None)
@@ -251,7 +254,7 @@ class LocalExecutor:
                         judge(come)
                     elif judged is None or again is None:
                         yield come
-                    elif (final := again.settled(judged, come, beside_builds=builds)) is not None:
+                    elif (final := again.settled(judged, come, last_build)) is not None:
                         yield final
 
     @contextmanager
