@@ -30,6 +30,7 @@ class Bench:
 
     def __init__(self, answer: Answer) -> None:
         self.machines, self.settings = SimpleNamespace(here=True), SimpleNamespace(threads=1)
+        self.supervisor = SimpleNamespace(abandon=lambda: None)
         self.environment = make_environment(gpu=None)
         self.asked: list[str] = []
         self._answer = answer

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from pair_bench import Bench, leads_of, make_maker, usual, verdict
+from pair_rows import make_module
 
 from kernelgauge.backends.cpp import CppBackend
 from kernelgauge.errors import (
@@ -18,7 +20,9 @@ from kernelgauge.errors import (
     ReferenceTooLarge,
     UsageError,
 )
+from kernelgauge.pairs import inference
 from kernelgauge.pairs.examination import SAME
+from kernelgauge.pairs.inference import inferred
 from kernelgauge.pairs.module import Module, NotInTime
 from kernelgauge.pairs.sources import Lead
 from kernelgauge.schema import Candidate, NoCandidate
@@ -132,6 +136,36 @@ def test_a_machine_that_fails_on_a_module_goes_on_with_others(
             assert [row.module for row in workshop.rows] == ["m0", "m1"][:rows]
             assert [str(each) for each in maker.failed] == ["killed from outside"]
             assert not workshop.modules.keys() & {"killed", "slow"}
+
+
+def test_who_stops_the_command_waits_for_no_examination(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, ended = threading.Event(), []
+
+    def slow() -> Module:
+        begun.set()
+        try:
+            return inferred("slow", "import time\ntime.sleep(100)\n", provenance, ())
+        except (MachineError, NotInTime) as error:
+            ended.append(type(error))
+            raise
+
+    def quick() -> Module:
+        begun.wait()
+        while not inference._UNDER_WAY:
+            time.sleep(0.01)
+        return make_module("quick")
+
+    def stop(*_: str) -> None:
+        raise KeyboardInterrupt
+
+    provenance = make_module("slow").provenance
+    maker, workshop = make_maker(monkeypatch, tmp_path, Bench(usual), [Lead("quick", quick), Lead("slow", slow)])
+    monkeypatch.setattr(maker, "_tell", stop)
+    with workshop:
+        with pytest.raises(KeyboardInterrupt):
+            maker.run()
+        assert set(workshop.modules) == {"quick"}
+    assert ended == [MachineError]
 
 
 def test_a_machine_that_fails_always_ends_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,6 +96,10 @@ def test_the_summary_is_plain_json() -> None:
     [
         ((1.01, 1.2), "faster", True),
         ((0.9, 1.2), "tie", False),
+        ((0.8, 1.2), "tie", False),
+        ((0.79, 1.2), "unclear", False),
+        ((1.0, 1.5), "tie", False),
+        ((0.37, 1.0), "unclear", False),
         ((0.5, 0.99), "slower", False),
         ((1.5, 6.0), "faster", True),
         ((1.5, 6.1), "unclear", False),

@@ -15,6 +15,7 @@ from kernelgauge.errors import MachineError
 from kernelgauge.pairs.module import Module, NoModule, NotInTime, Provenance
 
 _SECONDS = 120.0
+_UNDER_WAY: set[subprocess.Popen[str]] = set()
 
 
 def inferred(name: str, text: str, provenance: Provenance, tags: tuple[str, ...]) -> Module:
@@ -40,6 +41,12 @@ def inferred(name: str, text: str, provenance: Provenance, tags: tuple[str, ...]
     )
 
 
+def abandon() -> None:
+    """End every search of this process; those who wait for one get a `MachineError`."""
+    for child in list(_UNDER_WAY):
+        _kill(child)
+
+
 def _asked(text: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="kernelgauge-trial-") as scratch:
         child = subprocess.Popen(
@@ -52,13 +59,14 @@ def _asked(text: str) -> dict[str, Any]:
             text=True,
             start_new_session=True,
         )
+        _UNDER_WAY.add(child)
         try:
             out, _ = child.communicate(json.dumps({"text": text}), timeout=_SECONDS)
         except subprocess.TimeoutExpired:
             raise NotInTime(f"no inputs were found that it runs on within {_SECONDS:g} s") from None
         finally:
-            with suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
+            _UNDER_WAY.discard(child)
+            _kill(child)
             child.wait()
     if child.returncode == -signal.SIGKILL:
         raise MachineError("the process that tries a module was killed from outside; is this machine out of memory?")
@@ -67,3 +75,8 @@ def _asked(text: str) -> dict[str, Any]:
     except ValueError:
         raise NoModule(f"its code ended its process (status {child.returncode})") from None
     return answer
+
+
+def _kill(child: subprocess.Popen[str]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from itertools import islice
 from math import ceil
@@ -12,6 +12,7 @@ from math import ceil
 from kernelgauge.config import Protocol
 from kernelgauge.errors import MachineError, UsageError, without_locals
 from kernelgauge.pairs.examination import SAME, Examined, examined
+from kernelgauge.pairs.inference import abandon
 from kernelgauge.pairs.module import Module, NoModule, NotInTime
 from kernelgauge.pairs.negatives import Proposal, proposals
 from kernelgauge.pairs.row import Row, row_id
@@ -120,8 +121,8 @@ class Maker:
         known = self._workshop.modules
         taken = frozenset(self._workshop.structures())  # once: what is kept meanwhile changes the dictionary below it
         fresh: set[str] = set()
-        with ThreadPoolExecutor(self._jobs) as pool:
-            waiting = [lead for lead in batch if lead.name not in known]
+        waiting = [lead for lead in batch if lead.name not in known]
+        with ThreadPoolExecutor(self._jobs) as pool, self._ending(pool):
             for lead, found in zip(waiting, pool.map(partial(self._examined, taken), waiting), strict=True):
                 if isinstance(found, MachineError):
                     self._verdicts.failed.append(found)
@@ -140,6 +141,17 @@ class Maker:
                 self._tell(found.name, f"refused: {found.refused}" if found.refused else "sound")
         looked_at = [known[lead.name] for lead in batch if lead.name in known]
         return [each.module for each in looked_at if each.module and not each.refused]
+
+    @contextmanager
+    def _ending(self, pool: ThreadPoolExecutor) -> Iterator[None]:
+        """Where the command is stopped, so is each examination: leaving the pool would wait for the slowest."""
+        try:
+            yield
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            abandon()
+            self._session.supervisor.abandon()
+            raise
 
     def _examined(self, taken: Container[str], lead: Lead) -> Examined | MachineError | NotInTime:
         """What became of a lead, or why that is not known yet."""

@@ -50,7 +50,7 @@ from kernelgauge.schema.problem import (
 from kernelgauge.schema.profile_record import Counters, Profile, ProfileRow, Stall
 from kernelgauge.schema.rules import KERNEL_POLICIES, Executed, ExecutedWork, Finding, KernelPolicyName, KernelRule
 from kernelgauge.schema.run import Generation, NoCandidate, RunHeader, TooLarge
-from kernelgauge.schema.timing import WIDEST, GpuState, Timing, tells
+from kernelgauge.schema.timing import WIDEST, WIDEST_TIE, GpuState, Timing, tells
 
 __all__ = [
     "FORMAT",
@@ -62,6 +62,7 @@ __all__ = [
     "STANDINGS",
     "SUITE_NAME",
     "WIDEST",
+    "WIDEST_TIE",
     "Attempt",
     "AttemptRecord",
     "Baseline",

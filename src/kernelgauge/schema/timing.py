@@ -20,9 +20,16 @@ that makes a spread of four makes a kernel of equal speed look 25 times as fast.
 """
 
 
+WIDEST_TIE = 1.5
+"""The same of an interval that holds 1: 0.8 to 1.2 is a tie, and 0.4 to 1.1 leaves open whether the kernel is half as
+fast. That is no tie but tells nothing either."""
+
+
 def tells(interval: tuple[float, float]) -> bool:
-    """Whether an interval of a speedup says anything about it; see `WIDEST`."""
+    """Whether an interval of a speedup says anything about it; see `WIDEST` and `WIDEST_TIE`."""
     low, high = interval
+    if low <= 1 <= high:
+        return high <= WIDEST_TIE * low
     return high <= WIDEST * low or low >= WIDEST or high * WIDEST <= 1
 
 
