@@ -60,9 +60,9 @@ NOTES = (
     "**What it shows.** On unseen problems by known contestants, and on an unseen GPU, texts tell something: "
     "`nearest` and the trees are better than always 1x in bin error, and their intervals do not meet. Of unseen "
     "contestants none is surely better in bin error; in CRPS `nearest` and the trees are lower. What was timed on"
-    " one card tells much of the same program on the other: the trees and `nearest` name its class in 77 of 100 "
+    " one card tells much of the same program on the other: the trees and `nearest` name its class in 76 of 100 "
     "cases. Bytes and FLOPs over peaks say how far a kernel could get, not how far it gets: alone they are no "
-    "better than the frequencies. An order by `length`, `nearest` or the trees saves 15 to 28 % of the "
+    "better than the frequencies. An order by `length`, `nearest` or the trees saves 28 to 37 % of the "
     "evaluations, on an unseen GPU too. Whoever claims to foresee speed has to state the split.",
 )
 EXPERT = (

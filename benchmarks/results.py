@@ -72,7 +72,7 @@ def parts(folder: Path) -> list[Block]:
     for name, content in files.items():
         made += blocks(name, content)
     shown = {f"{name}.json" for name in files} | {"README.md", "index.html"}
-    others = [path.name for path in sorted(folder.iterdir()) if path.name not in shown]
+    others = [path.name for path in sorted(folder.iterdir()) if path.is_file() and path.name not in shown]
     if others:
         made += [Heading("Other files"), Paragraph(", ".join(f"[{name}]({name})" for name in others) + ".")]
     return made
