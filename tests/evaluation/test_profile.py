@@ -177,19 +177,19 @@ def raw_page(columns: dict[str, tuple[str, ...]] = COLUMNS) -> str:
 
 
 def test_a_raw_page_becomes_counters() -> None:
-    scale, relu = ncu.parse(raw_page())
+    scale, relu = ncu.parse([raw_page()])
     assert (scale.name, scale.launches, relu.name, relu.launches) == ("scale", 2, "relu", 1)
     assert scale.time_us == pytest.approx(3.0) and scale.dram_gb_s == pytest.approx(1500.5)
     assert (scale.dram_percent, relu.dram_percent) == (45.5, None)
     assert (scale.sm_percent, scale.tensor_percent, scale.occupancy_percent, scale.registers) == (12, 61, 80, 32)
     assert [(stall.reason, stall.percent) for stall in scale.stalls] == [("long_scoreboard", 60), ("wait", 30)]
     base_units = COLUMNS | {"gpu__time_duration.sum": ("ns", "3000", "2500", "1000")}
-    assert ncu.parse(raw_page(base_units))[0].time_us == pytest.approx(3.0)
+    assert ncu.parse([raw_page(base_units)])[0].time_us == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize("text", ["", "==ERROR== no\n", '"ID","Kernel Name"\n"0","k"\n', "\x00\xff,,,\n" * 10])
 def test_what_is_no_raw_page_has_no_counters(text: str) -> None:
-    assert ncu.parse(text) == ()
+    assert ncu.parse([text]) == ()
 
 
 def test_complaints_of_ncu_are_one_sentence() -> None:
@@ -373,11 +373,10 @@ def test_a_worker_under_a_profiler_is_sealed_too(session: Session, tmp_path: Pat
     problem = load_problem("1/19", sizes="small")
     with Reference(session._zygote, problem, load_protocol("strict"), "cpu") as reference:
         reference.draw("own")
-        side = hardware_counters.CountedSide(session._zygote, source, "cpu", str(profiler), ["relu"], sealed)
-        found = {counters.name for counters in hardware_counters.count(side, reference)}
+        profiled = hardware_counters.Profiled(source, "cpu", ncu, str(profiler), ["relu"], sealed)
+        found = {counters.name for counters in hardware_counters.count(session._zygote, profiled, reference)}
     assert found == {"ended_0", f"outside_{not sealed}", f"secret_{not sealed}", f"processes_{sealed}"}
     assert outside.exists() is not sealed
-    assert not side.process.scratch.exists()
 
 
 @pytest.mark.processes
@@ -386,11 +385,9 @@ def test_a_profiler_that_does_not_start_is_one_sentence(session: Session, profil
     problem = load_problem("1/19", sizes="small")
     with Reference(session._zygote, problem, load_protocol("strict"), "cpu") as reference:
         reference.draw("own")
-        side = hardware_counters.CountedSide(
-            session._zygote, Source(RELU, "ModelNew", "torch"), "cpu", profiler, [], True
-        )
+        profiled = hardware_counters.Profiled(Source(RELU, "ModelNew", "torch"), "cpu", ncu, profiler)
         with pytest.raises(hardware_counters.NoCounters, match="under ncu: worker ended"):
-            hardware_counters.count(side, reference)
+            hardware_counters.count(session._zygote, profiled, reference)
 
 
 @pytest.mark.proof
@@ -447,7 +444,7 @@ def test_a_gpu_that_waits_for_the_host_is_launch_bound(session: Session) -> None
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(hardware_counters.find_ncu() is None, reason="there is no ncu here")
+@pytest.mark.skipif(hardware_counters.path_of(ncu) is None, reason="there is no ncu here")
 @pytest.mark.parametrize("backend", [None, "cuda", "triton"])
 def test_counters_of_a_gpu(session: Session, tmp_path: Path, backend: str | None) -> None:
     if backend is None:

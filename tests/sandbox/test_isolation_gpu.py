@@ -10,6 +10,7 @@ from factories import REFERENCE
 
 from kernelgauge.backends.registry import backend_named
 from kernelgauge.evaluation import hardware_counters
+from kernelgauge.profiling import ncu
 from kernelgauge.sandbox.isolation import LAYERS
 from kernelgauge.schema import Evaluation, Outcome, Problem
 from kernelgauge.session.session import Session
@@ -100,12 +101,12 @@ def test_a_profile_is_taken_inside_all_layers(gpu_session: Session, looks: str, 
     path = tmp_path / "reference.py"
     path.write_text(reference)
     profile = gpu_session.profile(
-        path, source + looks, device="cuda", counters=hardware_counters.find_ncu() is not None
+        path, source + looks, device="cuda", counters=hardware_counters.path_of(ncu) is not None
     )
     assert profile.outcome is None, f"{profile.reason}\n{profile.log}"
     assert profile.rows_are == "kernels", profile.notes
     assert {"reads", "syscalls"} <= set(profile.isolation)
-    if hardware_counters.find_ncu() and not any("ERR_NVGPUCTRPERM" in note for note in profile.notes):
+    if hardware_counters.path_of(ncu) and not any("ERR_NVGPUCTRPERM" in note for note in profile.notes):
         assert profile.counters, profile.notes
 
 

@@ -1,4 +1,4 @@
-"""Hardware counters of one forward: a worker of its own under ncu, asked as every other worker is.
+"""Hardware counters of one forward: workers of their own under ncu or rocprofv3, asked as every other worker is.
 
 Nothing here fails a profile: why there are no counters is one sentence.
 """
@@ -8,17 +8,21 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from kernelgauge.backends.base import search_path
 from kernelgauge.backends.cuda import cuda_home
+from kernelgauge.backends.hip import rocm_home
 from kernelgauge.errors import MachineError
 from kernelgauge.evaluation.failures import Failure
 from kernelgauge.evaluation.sides.model_worker import Source
 from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.evaluation.sides.side import Side
-from kernelgauge.profiling import ncu
+from kernelgauge.hardware.environment import package_version
+from kernelgauge.profiling import ncu, rocprof
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.worker_errors import WORKER_FAILURES
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
@@ -36,26 +40,64 @@ class NoCounters(Exception):
     """Why there are no hardware counters, in one sentence."""
 
 
-def find_ncu() -> str | None:
-    """The path of ncu: on the path, or in the CUDA toolkit."""
-    home = cuda_home()
-    return shutil.which("ncu", path=search_path()) or (shutil.which("ncu", path=home / "bin") if home else None)
+class Tool(Protocol):
+    """A program that counts: the modules `profiling.ncu` and `profiling.rocprof`."""
+
+    NAME: str
+    PACKAGE: str
+    NOTE: str
+    """What a reader should know of its figures."""
+    PASSES: int
+    """How many workers it takes to count everything."""
+
+    def command(self, path: str, functions: Sequence[str], report: Path, number: int) -> list[str]: ...
+
+    def report_file(self, report: Path) -> Path: ...
+
+    def files(self, path: str) -> Path: ...
+
+    def parse(self, texts: Sequence[str]) -> tuple[Counters, ...]: ...
+
+    def complaint(self, text: str) -> str | None: ...
 
 
-class CountedSide(Side):
-    """A side whose worker runs under ncu.
+@dataclass(frozen=True)
+class Profiled:
+    """What is counted, and by which program.
 
     Args:
-        profiler: path of ncu.
+        path: of the tool.
         functions: bare names of the kernels of a forward, the longest first.
         sealed: whether the usual isolation layers stand around both; see `worker.under_ncu`.
     """
 
-    def __init__(
-        self, zygote: Zygote, source: Source, device: str, profiler: str, functions: Iterable[str], sealed: bool
-    ):
-        super().__init__(zygote, source, device)
-        self._profiler, self._functions, self._sealed = profiler, functions, sealed
+    source: Source
+    device: str
+    tool: Tool
+    path: str
+    functions: Sequence[str] = ()
+    sealed: bool = True
+
+
+def tool_here() -> Tool:
+    """The one for the GPUs that this PyTorch computes on."""
+    return rocprof if "rocm" in (package_version("torch") or "") else ncu
+
+
+def path_of(tool: Tool) -> str | None:
+    """On the path, or in CUDA's or ROCm's folder."""
+    home = cuda_home() if tool is ncu else rocm_home()
+    return shutil.which(tool.NAME, path=search_path()) or (
+        shutil.which(tool.NAME, path=home / "bin") if home else None
+    )
+
+
+class CountedSide(Side):
+    """A side whose worker runs under such a program: one pass of it."""
+
+    def __init__(self, zygote: Zygote, profiled: Profiled, number: int = 0):
+        super().__init__(zygote, profiled.source, profiled.device)
+        self._profiled, self._number = profiled, number
 
     def _started(self, environment: dict[str, str], preload: tuple[str, ...]) -> WorkerProcess:
         process = WorkerProcess(
@@ -63,22 +105,27 @@ class CountedSide(Side):
             "ncu",
             self._device,
             environment,
-            sealed=self._sealed,
+            sealed=self._profiled.sealed,
             preload=preload,
-            visible=(Path(self._profiler).resolve().parent,),  # its libraries, which it has the worker load
+            visible=(self._tool.files(self._profiled.path),),
         )
         self.process = process  # from here on to be closed, also if the rest fails
-        line = ncu.command(self._profiler, self._functions, process.scratch / _REPORT)
-        process.ask(StartNcu(line, self._sealed), _START_SECONDS)
+        report = process.scratch / _REPORT
+        line = self._tool.command(self._profiled.path, self._profiled.functions, report, self._number)
+        process.ask(StartNcu(line, self._profiled.sealed), _START_SECONDS)
         if self._device != "cpu":
             process.tell(Warm(worker_device(self._device)))
         return process
 
     def report(self) -> str:
-        """What ncu wrote so far, its report or else its complaint; the worker could have written it as well."""
+        """What the tool wrote so far, its report or else its complaint; the worker could have written it as well."""
         if not hasattr(self, "process"):
             return ""
-        return _read(self.process.scratch / _REPORT) or self.process.log()
+        return _read(self._tool.report_file(self.process.scratch / _REPORT)) or self.process.log()
+
+    @property
+    def _tool(self) -> Tool:
+        return self._profiled.tool
 
 
 def _read(path: Path) -> str:
@@ -95,11 +142,32 @@ def _read(path: Path) -> str:
         os.close(descriptor)
 
 
-def count(side: CountedSide, reference: Reference) -> tuple[Counters, ...]:
-    """Counters of the side's longest kernels, on the inputs that `reference` has drawn last.
+def count(zygote: Zygote, profiled: Profiled, reference: Reference) -> tuple[Counters, ...]:
+    """Counters of the longest kernels, on the inputs that `reference` has drawn last.
+
+    A figure that a later pass has none of is None.
 
     Raises:
         NoCounters: there are none.
+    """
+    tool = profiled.tool
+    reports = [_report(CountedSide(zygote, profiled), reference, tool)]
+    for number in range(1, tool.PASSES):
+        try:
+            reports.append(_report(CountedSide(zygote, profiled, number), reference, tool))
+        except NoCounters:
+            continue
+    found = tool.parse(reports)
+    if not found:
+        raise NoCounters(tool.complaint(reports[0]) or f"{tool.NAME} saw no kernel in the forward")
+    return found
+
+
+def _report(side: CountedSide, reference: Reference, tool: Tool) -> str:
+    """What the tool says of one forward.
+
+    Raises:
+        NoCounters: that forward, or the tool, failed.
     """
     try:
         side.start()
@@ -108,12 +176,9 @@ def count(side: CountedSide, reference: Reference) -> tuple[Counters, ...]:
         side.stage(reference.arguments, reference.master, reference.call_seed)
         side.ask(ForwardForNcu(), _REPLAY_SECONDS)
         side.process.finish(_REPLAY_SECONDS)
-        found = ncu.parse(side.report())
-        if not found:
-            raise NoCounters(ncu.complaint(side.report()) or "ncu saw no kernel in the forward")
-        return found
+        return side.report()
     except (Failure, MachineError, *WORKER_FAILURES) as error:
         why = ncu.short_line(str(error) or type(error).__name__)
-        raise NoCounters(ncu.complaint(side.report()) or f"under ncu: {why}") from error
+        raise NoCounters(tool.complaint(side.report()) or f"under {tool.NAME}: {why}") from error
     finally:
         side.close()

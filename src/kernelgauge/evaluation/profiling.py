@@ -17,7 +17,7 @@ from kernelgauge.config import MathMode, load_protocol
 from kernelgauge.errors import MachineError, OutOfDeviceMemory, ProblemError
 from kernelgauge.evaluation.build import Built
 from kernelgauge.evaluation.failures import Failure, WorkerKilled
-from kernelgauge.evaluation.hardware_counters import CountedSide, NoCounters, count, find_ncu
+from kernelgauge.evaluation.hardware_counters import NoCounters, Profiled, count, path_of, tool_here
 from kernelgauge.evaluation.rehearsal import Call
 from kernelgauge.evaluation.sides.model_worker import Source
 from kernelgauge.evaluation.sides.reference import Reference
@@ -167,18 +167,18 @@ class Profiler:
     def _counted(
         self, source: Source, claimed: _Claimed, reference: Reference, sealed: bool
     ) -> tuple[tuple[Counters, ...], list[str]]:
-        """What ncu counted, and what a reader should know of the figures."""
+        """What the hardware counted, and what a reader should know of the figures."""
         notes = _remarks(claimed, source.backend, self.device)
         if not self.counters or self.device == "cpu":
             return (), notes
-        path = find_ncu()
-        if path is None:
-            missing = "ncu is not installed (Nsight Compute, part of the CUDA toolkit)"
-            return (), [*notes, f"no hardware counters: {missing}"]
+        tool = tool_here()
+        if (path := path_of(tool)) is None:
+            return (), [*notes, f"no hardware counters: {tool.NAME} is not installed ({tool.PACKAGE})"]
         reference.side.close()  # not needed any more, unlike its memory
         longest = [row.function for row in claimed.rows] if claimed.rows_are == "kernels" else []
         try:
-            return count(CountedSide(self.zygote, source, self.device, path, longest, sealed), reference), notes
+            found = count(self.zygote, Profiled(source, self.device, tool, path, longest, sealed), reference)
+            return found, [*notes, tool.NOTE]
         except NoCounters as why:
             return (), [*notes, f"no hardware counters: {why}"]
 

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kernelgauge.profiling.kernel_names import short_name
 from kernelgauge.schema import Counters, Stall
+
+NAME = "ncu"
+PACKAGE = "Nsight Compute, part of the CUDA toolkit"
+NOTE = "counted by ncu: each launch alone and with cold caches"
+PASSES = 1
 
 _SECTIONS = (
     "SpeedOfLight",
@@ -48,18 +53,19 @@ _NO_PERMISSION = (
 )
 
 
-def command(ncu: str, functions: Iterable[str], report: Path) -> list[str]:
+def command(path: str, functions: Iterable[str], report: Path, number: int = 0) -> list[str]:
     """ncu and its options, up to the application's own command; the raw page goes into the file `report`.
 
     Args:
         functions: bare names of the kernels of a forward, the longest first; only the first few are counted. Where
             there are none, all kernels are.
+        number: which pass; there is one, in which ncu replays each launch.
     """
     names = dict.fromkeys(name for name in functions if _PLAIN_NAME.fullmatch(name))
     wanted = "|".join(list(names)[:_MOST_KERNELS])
     which = ["--kernel-name-base", "function", "--kernel-name", f"regex:^({wanted})$"] if wanted else []
     return [
-        *(ncu, "--target-processes", "all", "--profile-from-start", "off", "--clock-control", "none"),
+        *(path, "--target-processes", "all", "--profile-from-start", "off", "--clock-control", "none"),
         *(part for section in _SECTIONS for part in ("--section", section)),
         *which,
         *("--launch-count", str(_MOST_LAUNCHES)),
@@ -67,10 +73,19 @@ def command(ncu: str, functions: Iterable[str], report: Path) -> list[str]:
     ]
 
 
-def parse(text: str) -> tuple[Counters, ...]:
-    """The kernels of a raw page, those with the most time first; empty where there is no page."""
+def report_file(report: Path) -> Path:
+    return report
+
+
+def files(path: str) -> Path:
+    """What the worker must be able to read: ncu's folder, with the libraries that it has the worker load."""
+    return Path(path).resolve().parent
+
+
+def parse(texts: Sequence[str]) -> tuple[Counters, ...]:
+    """The kernels of raw pages, those with the most time first; empty where there is no page."""
     launches: dict[str, list[Counters]] = {}
-    for name, row in _rows(text):
+    for name, row in (row for text in texts for row in _rows(text)):
         found = _counters(name, row)
         if found is not None:
             launches.setdefault(found.name, []).append(found)

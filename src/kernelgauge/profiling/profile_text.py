@@ -22,7 +22,7 @@ def render(profile: Profile) -> str:
     lines.append(f"{'time us':>12}  {'share':>6}  {'calls':>6}  {kind}")
     lines += [_row(row) for row in (*profile.rows, *([profile.rest] if profile.rest else ()))]
     if profile.counters:
-        lines += ["", "counted by ncu: the longest launch of each kernel, alone and with cold caches"]
+        lines += ["", "counted by the hardware: the longest launch of each kernel"]
         lines.append(f"{'time us':>12}  {'DRAM GB/s':>9}  of peak      SM  tensor  occupancy  registers  kernel")
         lines += [line for counters in profile.counters for line in _counted(counters)]
     if profile.notes:

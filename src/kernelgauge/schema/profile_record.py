@@ -41,12 +41,12 @@ class Stall(Record):
 
 
 class Counters(Record):
-    """What the hardware counted of one kernel's longest launch; None where ncu has no such counter on this GPU."""
+    """What the hardware counted of one kernel's longest launch; None where there is no such counter on this GPU."""
 
     name: str
     launches: int = Field(ge=1)
     time_us: Finite
-    """Of the longest launch, alone on the GPU and with cold caches."""
+    """Of the longest launch, alone on the GPU; by ncu with cold caches."""
     dram_gb_s: Finite | None
     dram_percent: Finite | None
     """Of peak memory bandwidth."""
