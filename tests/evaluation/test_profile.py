@@ -373,7 +373,7 @@ def test_a_worker_under_a_profiler_is_sealed_too(session: Session, tmp_path: Pat
     problem = load_problem("1/19", sizes="small")
     with Reference(session._zygote, problem, load_protocol("strict"), "cpu") as reference:
         reference.draw("own")
-        profiled = hardware_counters.Profiled(source, "cpu", ncu, str(profiler), ["relu"], sealed)
+        profiled = hardware_counters.Profiled(source, "cpu", ncu, str(profiler), {"relu": 1.0}, sealed)
         found = {counters.name for counters in hardware_counters.count(session._zygote, profiled, reference)}
     assert found == {"ended_0", f"outside_{not sealed}", f"secret_{not sealed}", f"processes_{sealed}"}
     assert outside.exists() is not sealed

@@ -30,10 +30,14 @@ class Bench:
 
     def __init__(self, answer: Answer) -> None:
         self.machines, self.settings = SimpleNamespace(here=True), SimpleNamespace(threads=1)
-        self.supervisor = SimpleNamespace(abandon=lambda: None)
+        self.abandoned = 0
+        self.supervisor = SimpleNamespace(abandon=self._abandon)
         self.environment = make_environment(gpu=None)
         self.asked: list[str] = []
         self._answer = answer
+
+    def _abandon(self) -> None:
+        self.abandoned += 1
 
     def executor(self, *_: Any) -> Bench:
         return self
@@ -93,6 +97,7 @@ def make_maker(
     rows: int = 100,
     negatives: float = 0.0,
     sources: tuple[str, ...] = ("recipe:fusion",),
+    jobs: int = 2,
 ) -> tuple[Maker, Workshop]:
     """Over these leads, of which every module is sound but those called `bad`; close the workshop after it."""
     monkeypatch.setattr(
@@ -118,4 +123,4 @@ def make_maker(
         licence="",
     )
     workshop = Workshop(folder, asked)
-    return Maker(bench, workshop, "cpu", RULES, rows, 2), workshop
+    return Maker(bench, workshop, "cpu", RULES, rows, jobs), workshop

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -139,18 +140,18 @@ def test_a_machine_that_fails_on_a_module_goes_on_with_others(
 
 
 def test_who_stops_the_command_waits_for_no_examination(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, ended = threading.Event(), []
+    stopped, ended = threading.Event(), []
 
-    def slow() -> Module:
-        begun.set()
+    def slow(name: str) -> Module:
         try:
-            return inferred("slow", "import time\ntime.sleep(100)\n", provenance, ())
+            if name == "late":  # it comes to its search only after the command was stopped
+                stopped.wait()
+            return inferred(name, "import time\ntime.sleep(100)\n", make_module(name).provenance, ())
         except (MachineError, NotInTime) as error:
-            ended.append(type(error))
+            ended.append((name, type(error)))
             raise
 
     def quick() -> Module:
-        begun.wait()
         while not inference._UNDER_WAY:
             time.sleep(0.01)
         return make_module("quick")
@@ -158,14 +159,21 @@ def test_who_stops_the_command_waits_for_no_examination(tmp_path: Path, monkeypa
     def stop(*_: str) -> None:
         raise KeyboardInterrupt
 
-    provenance = make_module("slow").provenance
-    maker, workshop = make_maker(monkeypatch, tmp_path, Bench(usual), [Lead("quick", quick), Lead("slow", slow)])
+    def abandon() -> None:
+        before()
+        stopped.set()
+
+    before = inference.abandon
+    monkeypatch.setattr(inference, "abandon", abandon)
+    leads = [Lead("quick", quick), *(Lead(name, partial(slow, name)) for name in ("slow", "late"))]
+    bench = Bench(usual)
+    maker, workshop = make_maker(monkeypatch, tmp_path, bench, leads, jobs=3)
     monkeypatch.setattr(maker, "_tell", stop)
     with workshop:
         with pytest.raises(KeyboardInterrupt):
             maker.run()
         assert set(workshop.modules) == {"quick"}
-    assert ended == [MachineError]
+    assert sorted(ended) == [("late", MachineError), ("slow", MachineError)] and bench.abandoned == 1
 
 
 def test_a_machine_that_fails_always_ends_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,11 +88,11 @@ class HipBackend(CudaBackend):
                 pass
 
 
-def rocm_home() -> Path | None:
-    """Root of ROCm: ROCM_HOME, above hipcc on the path, /opt/rocm; None without hipcc."""
-    found = shutil.which("hipcc")
+def rocm_home(program: str = "hipcc") -> Path | None:
+    """Root of ROCm: ROCM_HOME, above that program on the path, /opt/rocm; None where the program is in none."""
+    found = shutil.which(program)
     places = (os.environ.get(_ROOT), found and str(Path(found).resolve().parent.parent), _DEFAULT_ROOT)
-    return next((Path(place) for place in places if place and (Path(place) / "bin" / "hipcc").is_file()), None)
+    return next((Path(place) for place in places if place and (Path(place) / "bin" / program).is_file()), None)
 
 
 def hip_architecture() -> str:

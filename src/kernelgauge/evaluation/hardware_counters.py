@@ -5,11 +5,12 @@ Nothing here fails a profile: why there are no counters is one sentence.
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 import stat
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -56,7 +57,7 @@ class Tool(Protocol):
 
     def files(self, path: str) -> Path: ...
 
-    def parse(self, texts: Sequence[str]) -> tuple[Counters, ...]: ...
+    def parse(self, texts: Sequence[str], calls: Mapping[str, float]) -> tuple[Counters, ...]: ...
 
     def complaint(self, text: str) -> str | None: ...
 
@@ -67,7 +68,7 @@ class Profiled:
 
     Args:
         path: of the tool.
-        functions: bare names of the kernels of a forward, the longest first.
+        calls: launches of a forward by the bare name of their kernel, the longest kernel first.
         sealed: whether the usual isolation layers stand around both; see `worker.under_ncu`.
     """
 
@@ -75,7 +76,7 @@ class Profiled:
     device: str
     tool: Tool
     path: str
-    functions: Sequence[str] = ()
+    calls: Mapping[str, float] = field(default_factory=dict)
     sealed: bool = True
 
 
@@ -86,7 +87,7 @@ def tool_here() -> Tool:
 
 def path_of(tool: Tool) -> str | None:
     """On the path, or in CUDA's or ROCm's folder."""
-    home = cuda_home() if tool is ncu else rocm_home()
+    home = cuda_home() if tool is ncu else rocm_home(tool.NAME)
     return shutil.which(tool.NAME, path=search_path()) or (
         shutil.which(tool.NAME, path=home / "bin") if home else None
     )
@@ -111,7 +112,7 @@ class CountedSide(Side):
         )
         self.process = process  # from here on to be closed, also if the rest fails
         report = process.scratch / _REPORT
-        line = self._tool.command(self._profiled.path, self._profiled.functions, report, self._number)
+        line = self._tool.command(self._profiled.path, list(self._profiled.calls), report, self._number)
         process.ask(StartNcu(line, self._profiled.sealed), _START_SECONDS)
         if self._device != "cpu":
             process.tell(Warm(worker_device(self._device)))
@@ -145,19 +146,24 @@ def _read(path: Path) -> str:
 def count(zygote: Zygote, profiled: Profiled, reference: Reference) -> tuple[Counters, ...]:
     """Counters of the longest kernels, on the inputs that `reference` has drawn last.
 
-    A figure that a later pass has none of is None.
+    A figure whose pass failed is None.
 
     Raises:
         NoCounters: there are none.
     """
     tool = profiled.tool
-    reports = [_report(CountedSide(zygote, profiled), reference, tool)]
-    for number in range(1, tool.PASSES):
+    reports, failed = [], []
+    for number in range(tool.PASSES):
         try:
             reports.append(_report(CountedSide(zygote, profiled, number), reference, tool))
-        except NoCounters:
-            continue
-    found = tool.parse(reports)
+        except NoCounters as why:
+            failed.append(why)
+    if not reports:
+        raise failed[0]
+    try:
+        found = tool.parse(reports, profiled.calls)
+    except (ValueError, csv.Error) as error:  # the candidate can write there too
+        raise NoCounters(f"the report of {tool.NAME} is not well-formed") from error
     if not found:
         raise NoCounters(tool.complaint(reports[0]) or f"{tool.NAME} saw no kernel in the forward")
     return found

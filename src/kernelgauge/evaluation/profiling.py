@@ -73,8 +73,8 @@ class Profiler:
 
     Args:
         build: compiles a candidate, or finds it built; raises Failure.
-        counters: whether to ask ncu too, on a GPU.
-        sealed: whether a candidate stays in its seal under ncu; the reference, trusted code, never is there.
+        counters: whether to ask ncu or rocprofv3 too, on a GPU.
+        sealed: whether a candidate stays in its seal under that; the reference, trusted code, never is there.
         math: the arithmetic that both are told to compute in.
     """
 
@@ -175,9 +175,11 @@ class Profiler:
         if (path := path_of(tool)) is None:
             return (), [*notes, f"no hardware counters: {tool.NAME} is not installed ({tool.PACKAGE})"]
         reference.side.close()  # not needed any more, unlike its memory
-        longest = [row.function for row in claimed.rows] if claimed.rows_are == "kernels" else []
+        calls: dict[str, float] = {}
+        for row in claimed.rows if claimed.rows_are == "kernels" else ():
+            calls[row.function] = calls.get(row.function, 0.0) + row.calls
         try:
-            found = count(self.zygote, Profiled(source, self.device, tool, path, longest, sealed), reference)
+            found = count(self.zygote, Profiled(source, self.device, tool, path, calls, sealed), reference)
             return found, [*notes, tool.NOTE]
         except NoCounters as why:
             return (), [*notes, f"no hardware counters: {why}"]

@@ -28,7 +28,7 @@ _RULES = f"""You forecast the speed of GPU programs without running them. You ar
 the same problem, and the GPU. The speedup is the anchor's time over the candidate's, measured with cold caches.
 
 Give a probability for each class of the speedup. They add up to 1. "tie" means that the 95 % interval of the
-measured speedup holds 1; the others are ranges of the speedup.
+measured speedup holds 1 and is narrow; the others are ranges of the speedup.
 
 Answer with one JSON object on the last line and nothing after it:
 {{"probabilities": {{{", ".join(f'"{name}": 0.0' for name in CLASSES)}}}, "right": 0.0}}

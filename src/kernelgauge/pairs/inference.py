@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from contextlib import suppress
 from typing import Any
 
@@ -16,6 +17,8 @@ from kernelgauge.pairs.module import Module, NoModule, NotInTime, Provenance
 
 _SECONDS = 120.0
 _UNDER_WAY: set[subprocess.Popen[str]] = set()
+_STARTING = threading.Lock()
+_stopped = False
 
 
 def inferred(name: str, text: str, provenance: Provenance, tags: tuple[str, ...]) -> Module:
@@ -42,13 +45,24 @@ def inferred(name: str, text: str, provenance: Provenance, tags: tuple[str, ...]
 
 
 def abandon() -> None:
-    """End every search of this process; those who wait for one get a `MachineError`."""
-    for child in list(_UNDER_WAY):
-        _kill(child)
+    """End every search of this process and begin none until `resume`; who wants one gets a `MachineError`."""
+    global _stopped
+    with _STARTING:
+        _stopped = True
+        for child in _UNDER_WAY:
+            _kill(child)
 
 
-def _asked(text: str) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="kernelgauge-trial-") as scratch:
+def resume() -> None:
+    """Search again after `abandon`."""
+    global _stopped
+    _stopped = False
+
+
+def _started(scratch: str) -> subprocess.Popen[str]:
+    with _STARTING:
+        if _stopped:
+            raise MachineError("searches were stopped")
         child = subprocess.Popen(
             [sys.executable, "-m", "kernelgauge.sandbox.start", "kernelgauge.pairs.trial"],
             stdin=subprocess.PIPE,
@@ -60,12 +74,19 @@ def _asked(text: str) -> dict[str, Any]:
             start_new_session=True,
         )
         _UNDER_WAY.add(child)
+        return child
+
+
+def _asked(text: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="kernelgauge-trial-") as scratch:
+        child = _started(scratch)
         try:
             out, _ = child.communicate(json.dumps({"text": text}), timeout=_SECONDS)
         except subprocess.TimeoutExpired:
             raise NotInTime(f"no inputs were found that it runs on within {_SECONDS:g} s") from None
         finally:
-            _UNDER_WAY.discard(child)
+            with _STARTING:
+                _UNDER_WAY.discard(child)
             _kill(child)
             child.wait()
     if child.returncode == -signal.SIGKILL:

@@ -11,8 +11,8 @@ from math import ceil
 
 from kernelgauge.config import Protocol
 from kernelgauge.errors import MachineError, UsageError, without_locals
+from kernelgauge.pairs import inference
 from kernelgauge.pairs.examination import SAME, Examined, examined
-from kernelgauge.pairs.inference import abandon
 from kernelgauge.pairs.module import Module, NoModule, NotInTime
 from kernelgauge.pairs.negatives import Proposal, proposals
 from kernelgauge.pairs.row import Row, row_id
@@ -70,6 +70,7 @@ class Maker:
             BackendMissing: the compiler's kernels cannot be judged here.
             StoreError: the disk refuses.
         """
+        inference.resume()
         with closing(self._verdicts):
             self._verdicts.require_backend()
             self._rounds()
@@ -149,7 +150,7 @@ class Maker:
             yield
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            abandon()
+            inference.abandon()
             self._session.supervisor.abandon()
             raise
 

@@ -82,8 +82,15 @@ def files(path: str) -> Path:
     return Path(path).resolve().parent
 
 
-def parse(texts: Sequence[str]) -> tuple[Counters, ...]:
-    """The kernels of raw pages, those with the most time first; empty where there is no page."""
+def parse(texts: Sequence[str], calls: Mapping[str, float] | None = None) -> tuple[Counters, ...]:
+    """The kernels of raw pages, those with the most time first; empty where there is no page.
+
+    Args:
+        calls: launches of a forward; not asked for, since ncu counts one forward alone.
+
+    Raises:
+        ValueError, csv.Error: a page is not well-formed.
+    """
     launches: dict[str, list[Counters]] = {}
     for name, row in (row for text in texts for row in _rows(text)):
         found = _counters(name, row)

@@ -2,33 +2,31 @@
 
 Written by the manual of ROCprofiler-SDK 1.0 (ROCm 7) and tables of others; no AMD GPU has met it. A pass takes what
 the hardware counts at once, and rocprofv3 would start the application anew for a second one: here each pass is a
-worker of its own. Its table has a row for each launch and counter. It cannot be told to begin later, so that the
-forwards before the one that counts are in it.
+worker of its own. Its table has a row for each launch and counter, from the start of the worker on; how many launches
+of a kernel are the last forward's is known from the profile.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil
 from pathlib import Path
 
-from kernelgauge.profiling.kernel_names import short_name
+from kernelgauge.profiling.kernel_names import base_name, short_name
+from kernelgauge.profiling.ncu import short_line
 from kernelgauge.schema import Counters
 
 NAME = "rocprofv3"
 PACKAGE = "ROCprofiler-SDK, part of ROCm"
 NOTE = "counted by rocprofv3: each launch alone, with caches as the one before left them"
 
-# Derived counters of CDNA: kilobytes to and from memory, per cent. Both sizes take more of the L2 cache's counters
-# than it has at once.
-_PASSES = (("FETCH_SIZE",), ("WRITE_SIZE",), ("OccupancyPercent", "MfmaUtil"))
+# Derived counters: kilobytes to and from memory, per cent. Both sizes take more of the L2 cache's counters than it
+# has at once; a counter that a GPU lacks costs no other.
+_PASSES = (("FETCH_SIZE",), ("WRITE_SIZE",), ("OccupancyPercent",), ("MfmaUtil",))
 PASSES = len(_PASSES)
 
-_FORWARDS = 3
-"""Of them the last counts: `profiler.one_for_ncu`."""
 _MOST_KERNELS = 5
 _PLAIN_NAME = re.compile(r"\w{1,200}")
 _KILOBYTE = 1024
@@ -36,7 +34,6 @@ _KILOBYTE = 1024
 
 @dataclass
 class _Launch:
-    order: int
     time_ns: float
     registers: float
     figures: dict[str, float] = field(default_factory=dict)
@@ -67,20 +64,27 @@ def report_file(report: Path) -> Path:
 
 def files(path: str) -> Path:
     """What the worker must be able to read: ROCm's root, which has the libraries that rocprofv3 has it load."""
-    return Path(path).resolve().parent.parent
+    folder = Path(path).resolve().parent
+    return folder.parent if (folder.parent / "lib" / "rocprofiler-sdk").is_dir() else folder
 
 
-def parse(texts: Sequence[str]) -> tuple[Counters, ...]:
-    """The kernels of the tables of all passes, those with the most time first; empty where there is none."""
+def parse(texts: Sequence[str], calls: Mapping[str, float]) -> tuple[Counters, ...]:
+    """The kernels of the tables of all passes, those with the most time first; empty where there is none.
+
+    Args:
+        calls: launches of a forward by the bare name of their kernel; so many last ones of each are counted.
+
+    Raises:
+        ValueError, csv.Error: a table is not well-formed.
+    """
     found: dict[str, list[_Launch]] = {}
     counts: dict[str, int] = {}
     times: dict[str, float] = {}
     for text in texts:
-        for name, launches in _by_kernel(text).items():
-            last = launches[-ceil(len(launches) / _FORWARDS) :]
-            found.setdefault(name, []).append(max(last, key=lambda launch: launch.time_ns))
-            counts.setdefault(name, len(last))
-            times.setdefault(name, sum(launch.time_ns for launch in last))
+        for name, launches in _of_last_forward(text, calls).items():
+            found.setdefault(name, []).append(max(launches, key=lambda launch: launch.time_ns))
+            counts.setdefault(name, len(launches))
+            times.setdefault(name, sum(launch.time_ns for launch in launches))
     ordered = sorted(found, key=lambda name: -times[name])[:_MOST_KERNELS]
     return tuple(_counters(name, counts[name], found[name]) for name in ordered)
 
@@ -89,27 +93,33 @@ def complaint(text: str) -> str | None:
     """Why there is no table, in rocprofv3's own words; None if it says nothing."""
     for line in text.splitlines():
         if "error" in line.lower() or "exceeds the capabilities" in line:
-            plain = "".join(letter if " " <= letter <= "~" else " " for letter in line)
-            return f"rocprofv3 says: {plain.strip()[:300]}"
+            return f"rocprofv3 says: {short_line(line)}"
     return None
 
 
-def _by_kernel(text: str) -> dict[str, list[_Launch]]:
-    """Launches of each kernel in their order, with all figures of one table."""
-    launches: dict[tuple[str, int], _Launch] = {}
-    for name, row, value in _rows(text):
-        number = int(row["Dispatch_Id"])
-        launch = launches.get((name, number))
-        if launch is None:
-            time_ns = float(row["End_Timestamp"]) - float(row["Start_Timestamp"])
-            registers = float(row.get("VGPR_Count") or 0) + float(row.get("Accum_VGPR_Count") or 0)
-            launch = launches[name, number] = _Launch(number, time_ns, registers)
-        launch.figures[row["Counter_Name"]] = value
+def _of_last_forward(text: str, calls: Mapping[str, float]) -> dict[str, list[_Launch]]:
+    """The last launches of each function, by their kernels' short names."""
+    functions: dict[str, list[tuple[str, _Launch]]] = {}
+    for name, launch in _launches(text):
+        functions.setdefault(base_name(name), []).append((short_name(name), launch))
     kernels: dict[str, list[_Launch]] = {}
-    for (name, _), launch in sorted(launches.items(), key=lambda item: item[1].order):
-        if launch.time_ns > 0:
+    for function, launches in functions.items():
+        for name, launch in launches[-max(1, round(calls.get(function, 1))) :]:
             kernels.setdefault(name, []).append(launch)
     return kernels
+
+
+def _launches(text: str) -> list[tuple[str, _Launch]]:
+    """Every launch in its order, with its kernel's name and all its figures of one table."""
+    launches: dict[int, tuple[str, _Launch]] = {}
+    for name, row, value in _rows(text):
+        number = int(row["Dispatch_Id"])
+        if number not in launches:
+            time_ns = float(row["End_Timestamp"]) - float(row["Start_Timestamp"])
+            registers = float(row.get("VGPR_Count") or 0) + float(row.get("Accum_VGPR_Count") or 0)
+            launches[number] = name, _Launch(time_ns, registers)
+        launches[number][1].figures[row["Counter_Name"]] = value
+    return [launches[number] for number in sorted(launches) if launches[number][1].time_ns > 0]
 
 
 def _rows(text: str) -> Iterator[tuple[str, dict[str, str], float]]:
@@ -136,7 +146,7 @@ def _counters(name: str, launches: int, passes: Sequence[_Launch]) -> Counters:
         if size in each.figures
     ]
     return Counters(
-        name=short_name(name),
+        name=name,
         launches=launches,
         time_us=passes[0].time_ns / 1e3,
         dram_gb_s=sum(rates) if len(rates) == 2 else None,

@@ -148,8 +148,8 @@ class Session:
 
         Args:
             math: the arithmetic both are told to compute in.
-            counters: whether to read the GPU's hardware counters too, where ncu is.
-            sealed: whether the candidate stays in its seal under ncu. Without it only a source that is trusted.
+            counters: whether to read the GPU's hardware counters too, where ncu is (rocprofv3 on AMD's GPUs).
+            sealed: whether the candidate stays in its seal under that. Without it only a source that is trusted.
 
         Raises:
             UsageError, MachineError: as `evaluate`; what the candidate does wrong is in the record.
