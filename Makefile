@@ -17,11 +17,12 @@ SITE ?= site/docs
 
 setup: $(READY)
 
-# torch first and by number: a bare `torch` brings gigabytes of CUDA that a machine without a GPU cannot use.
+# torch first and by number: a bare `torch` brings gigabytes of CUDA that a machine without a GPU cannot use. So does the one
+# on PyPI by any number: there TORCH_INDEX=https://download.pytorch.org/whl/cpu names PyTorch's own index of builds for CPUs.
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kernelgauge needs Python 3.11 or newer; set PYTHON=")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/pip install --quiet 'torch==2.13.0' numpy
+	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/pip install --quiet $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX) 'torch==2.13.0+cpu','torch==2.13.0') numpy
 	$(BIN)/pip install --quiet --editable .
 	touch $@
 

@@ -178,10 +178,12 @@ def order(
     from kernelgauge.forecast.order import Order, ordered
     from kernelgauge.forecast.predictors.registry import predictor_named
 
-    found = ordered(Order(_read(data), predictor_named(predictor), gpu), problem, files)
+    basis = Order(_read(data), predictor_named(predictor), gpu)
+    found = ordered(basis, problem, files)
     if as_json:
         _print_all([{"file": str(path), **said.model_dump(mode="json")} for path, said in found], "order")
         return
+    typer.echo(f"foreseen by {predictor} for {basis.gpu}; nothing was judged: `kernelgauge eval` does that", err=True)
     for path, said in found:
         right = "" if said.right is None else f"   right {said.right:.0%}"
         typer.echo(f"{2**said.octaves:6.2f}x{right}   {path}")

@@ -111,6 +111,10 @@ def make(
                 maker = Maker(session, workshop, where, judged, rows, at_once, tell)
                 try:
                     maker.run()
+                except KeyboardInterrupt:
+                    kept = f"{len(workshop.rows)} rows of {len(workshop.modules)} modules are kept in {out}"
+                    typer.echo(f"\nkernelgauge: {kept}; the same command goes on where this one stopped", err=True)
+                    raise
                 finally:
                     _written(workshop)
             if maker.failed:

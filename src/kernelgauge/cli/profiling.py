@@ -33,9 +33,7 @@ def profile(
     math: Annotated[
         MathOption, typer.Option("--math", help="Arithmetic it computes in; as under protocol strict by default.")
     ] = MathOption.ieee,
-    ncu: Annotated[
-        bool, typer.Option(help="On a GPU, read its hardware counters too, by ncu or rocprofv3.")
-    ] = True,
+    ncu: Annotated[bool, typer.Option(help="On a GPU, read its hardware counters too, by ncu or rocprofv3.")] = True,
     unsealed: Annotated[
         bool, typer.Option("--unsealed", help="Run the candidate outside its seal under ncu: only a file you trust.")
     ] = False,

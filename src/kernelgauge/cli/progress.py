@@ -73,6 +73,8 @@ class RunProgress(Watch):
         self._bar.update(self._task, total=total)
         if total == 0:
             self._console.print("nothing left to judge: every candidate has its record")
+        elif not self._console.is_terminal:  # where there is no bar, the first verdict may be minutes away
+            self._line(f"{total} to judge: ", "Ctrl-C keeps what is finished")
 
     def stage(self, name: str) -> None:
         self._bar.update(self._task, description=name)

@@ -39,6 +39,7 @@ def _study(paths: list[Path], html: Path | None, as_json: bool) -> None:
     from rich.console import Console
 
     from kernelgauge.cli.progress import working
+    from kernelgauge.report.figures.compare import differences
     from kernelgauge.report.figures.study.study import study
     from kernelgauge.report.page.profiles import profiles
     from kernelgauge.report.page.study import write_study
@@ -47,6 +48,10 @@ def _study(paths: list[Path], html: Path | None, as_json: bool) -> None:
 
     runs = [load(path) for path in paths]
     tell_shortcomings(runs)
+    for run in runs[1:]:
+        if unlike := differences(runs[0], run):
+            what = f"{runs[0].path} and {run.path} differ in {' and '.join(unlike)}"
+            typer.echo(f"kernelgauge: {what}: the study takes them together", err=True)
     with working("reading candidates"):
         found = study(runs, [_references(run) for run in runs], [profiles(run.path) for run in runs])
     if html is not None:

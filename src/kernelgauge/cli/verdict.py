@@ -79,7 +79,7 @@ def show(record: Evaluation) -> None:
     if record.trials:
         worst = max(record.trials, key=lambda trial: trial.error / trial.allowed if trial.allowed else 0)
         error = f"worst {worst.error:.2g} of {worst.allowed:.2g} allowed ({worst.variant} inputs)"
-        table.add_row("error", f"{len(record.trials)} trials; {error}")
+        table.add_row("error", f"{len(record.trials)} trial{'s' * (len(record.trials) != 1)}; {error}")
     if record.elsewhere:
         table.add_row("elsewhere", record.elsewhere.line)
     if record.not_varied and record.not_varied.line:

@@ -38,6 +38,7 @@ class Order:
         if not self._like:
             there = ", ".join(sorted({row.gpu for row in rows}))
             raise UsageError(f"the data set has no row of {where!r}: it has {there}")
+        self.gpu = where
         self._predictor = predictor
         predictor.fit(rows)
 

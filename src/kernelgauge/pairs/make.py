@@ -139,7 +139,9 @@ class Maker:
                 else:
                     fresh.add(found.structure)
                 self._workshop.keep_module(found)
-                self._tell(found.name, f"refused: {found.refused}" if found.refused else "sound")
+                self._tell(
+                    found.name, f"refused: {found.refused}" if found.refused else "sound: its kernels come next"
+                )
         looked_at = [known[lead.name] for lead in batch if lead.name in known]
         return [each.module for each in looked_at if each.module and not each.refused]
 

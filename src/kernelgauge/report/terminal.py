@@ -118,6 +118,9 @@ def _speeds(groups: Groups, over: str = "") -> Table:
             *(str(group.standing[name]) for name in STANDINGS),
             _percent(group.fast_p_point["1"]),
         )
+    if any(group.standing["unclear"] for _, group in groups):
+        table.caption = "means are over faster, tie and slower; what is unclear is in none"
+        table.caption_justify = "left"
     return table
 
 

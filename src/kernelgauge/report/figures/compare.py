@@ -129,7 +129,7 @@ def compare(runs: Sequence[Records], best: bool = False, mix: bool = False) -> C
     labels = _labels(runs)
     warnings = [f"{label}: {lack}" for label, run in zip(labels, runs, strict=True) for lack in shortcomings(run)]
     for label, run in zip(labels[1:], runs[1:], strict=True):
-        if found := _differences(runs[0], run):
+        if found := differences(runs[0], run):
             what = f"{labels[0]} and {label} differ in {' and '.join(found)}"
             if not mix:
                 raise UsageError(
@@ -168,7 +168,8 @@ def _labels(runs: Sequence[Records]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(run.path) for run in runs]
 
 
-def _differences(first: Records, later: Records) -> list[str]:
+def differences(first: Records, later: Records) -> list[str]:
+    """Under which other conditions the later run was judged, with both values; empty where they are the same."""
     found: list[str] = []
     for field in CONDITIONS:
         ours, theirs = getattr(first.header, field), getattr(later.header, field)
