@@ -20,7 +20,7 @@ EDGES = (0.25, 0.5, 0.707, 1.0, 1.414, 2.0, 4.0)
 """Between which speedups the classes lie: the eight bins of GPU Forecasters (arXiv 2605.31464)."""
 
 CLASSES = ("<0.25", "0.25-0.5", "0.5-0.707", "0.707-1", "tie", "1-1.414", "1.414-2", "2-4", ">4")
-"""Their bins in order, and between those below and above 1 one for what is neither: the interval holds 1 and tells."""
+"""Their bins in order, and between those below and above 1 one for what is neither: an interval that holds 1."""
 
 TIE = CLASSES.index("tie")
 
