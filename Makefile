@@ -22,7 +22,7 @@ setup: $(READY)
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kernelgauge needs Python 3.11 or newer; set PYTHON=")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/pip install --quiet $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX) 'torch==2.13.0+cpu','torch==2.13.0') numpy
+	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/pip install --quiet $(addprefix --extra-index-url ,$(TORCH_INDEX)) 'torch==2.13.0$(if $(TORCH_INDEX),+cpu)' numpy
 	$(BIN)/pip install --quiet --editable .
 	touch $@
 
