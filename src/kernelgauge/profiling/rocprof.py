@@ -1,7 +1,7 @@
 """Hardware counters of AMD's GPUs by rocprofv3: how it is called, and what its table says.
 
-Written by the manual of ROCprofiler-SDK 1.0 (ROCm 7) and tables of others; no AMD GPU has met it. A pass takes what
-the hardware counts at once, and rocprofv3 would start the application anew for a second one: here each pass is a
+Written by the manual of ROCprofiler-SDK 1.0 (ROCm 7) and tables that others show; no AMD GPU has met it. A pass takes
+what the hardware counts at once, and rocprofv3 would start the application anew for a second one: here each pass is a
 worker of its own. Its table has a row for each launch and counter, from the start of the worker on; how many launches
 of a kernel are the last forward's is known from the profile.
 """
@@ -20,10 +20,10 @@ from kernelgauge.schema import Counters
 
 NAME = "rocprofv3"
 PACKAGE = "ROCprofiler-SDK, part of ROCm"
-NOTE = "counted by rocprofv3: each launch alone, with caches as the one before left them"
+NOTE = "counted by rocprofv3: each launch alone; whether caches are cold is not known"
 
-# Derived counters: kilobytes to and from memory, per cent. Both sizes take more of the L2 cache's counters than it
-# has at once; a counter that a GPU lacks costs no other.
+# Derived counters: kilobytes to and from memory, per cent. One a pass: rocprofv3 refuses what the hardware cannot
+# count at once, and so a counter that a GPU lacks costs no other.
 _PASSES = (("FETCH_SIZE",), ("WRITE_SIZE",), ("OccupancyPercent",), ("MfmaUtil",))
 PASSES = len(_PASSES)
 
