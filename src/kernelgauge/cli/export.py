@@ -105,17 +105,27 @@ def _to_train_on(runs: list[Path], form: str, out: Path | None, split: str | Non
 
     if not runs:
         raise UsageError("missing argument 'RUNS': name a run folder, a log of Inspect or a file of pairs")
-    lines = _tasks(runs, split) if form == "rl" else examples(_turns(runs, split, templates), form)
+    seen: list[bool] = []
+    lines = _tasks(runs, split) if form == "rl" else examples(_noted(_turns(runs, split, templates), seen), form)
     texts = (f"{line.model_dump_json()}\n" for line in lines)
     if out is None:
         for text in texts:
             typer.echo(text, nl=False)
-        return
-    kept = list(texts)
-    make_folder(out)
-    file = out / f"{form}.jsonl"
-    write_whole(file, "".join(kept).encode())
-    typer.echo(f"{file}: {len(kept)} lines")
+    else:
+        kept = list(texts)
+        make_folder(out)
+        file = out / f"{form}.jsonl"
+        write_whole(file, "".join(kept).encode())
+        typer.echo(f"{file}: {len(kept)} lines")
+    if form == "sft" and not all(seen):
+        left = len(seen) - sum(seen)
+        typer.echo(f"kernelgauge: {left} of {len(seen)} answers left out: not right, slower, or not judged", err=True)
+
+
+def _noted(turns: Iterator[Turn], seen: list[bool]) -> Iterator[Turn]:
+    for turn in turns:
+        seen.append(turn.supervises)
+        yield turn
 
 
 def _turns(paths: list[Path], split: str | None, templates: Path | None) -> Iterator[Turn]:

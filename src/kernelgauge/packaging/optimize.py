@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
@@ -21,7 +21,7 @@ from kernelgauge.packaging.package import UNSTATED, NothingToPackage, package
 from kernelgauge.packaging.winners import LeftOut
 from kernelgauge.packaging.writing import check_free, remove_package
 from kernelgauge.problems import own_file
-from kernelgauge.schema import Record
+from kernelgauge.schema import Record, Standing, standing_of
 from kernelgauge.session.contest import Watch
 from kernelgauge.session.run import judge_run, planned
 from kernelgauge.store.disk import guarded, make_folder, write_whole
@@ -66,7 +66,7 @@ class Optimized(Record):
     after_ms: float | None = None
     speedup: float | None = None
     interval: tuple[float, float] | None = None
-    standing: Literal["faster", "slower", "tie"] | None = None
+    standing: Standing | None = None
     """What the interval says of the model with the package."""
     confidence: float = _CONFIDENCE
     pairs: int = 0
@@ -213,7 +213,7 @@ def _optimized(
             "after_ms": _median(after),
             "speedup": ratio.estimate,
             "interval": (ratio.low, ratio.high),
-            "standing": "faster" if ratio.low > 1 else "slower" if ratio.high < 1 else "tie",
+            "standing": standing_of((ratio.low, ratio.high)),
             "pairs": len(before),
         }
         given |= {key: measured[key] for key in ("error", "arithmetic", "counters", "not_used")}

@@ -24,12 +24,10 @@ from kernelgauge.schema.difference import Difference, WrongElement
 from kernelgauge.schema.elsewhere import Elsewhere, Label
 from kernelgauge.schema.evaluation import (
     ROUNDING,
-    STANDINGS,
     Environment,
     Evaluation,
     NotVaried,
     Outcome,
-    Standing,
     Trial,
     why_weak,
 )
@@ -50,7 +48,7 @@ from kernelgauge.schema.problem import (
 from kernelgauge.schema.profile_record import Counters, Profile, ProfileRow, Stall
 from kernelgauge.schema.rules import KERNEL_POLICIES, Executed, ExecutedWork, Finding, KernelPolicyName, KernelRule
 from kernelgauge.schema.run import Generation, NoCandidate, RunHeader, TooLarge
-from kernelgauge.schema.timing import WIDEST, WIDEST_TIE, GpuState, Timing, tells
+from kernelgauge.schema.timing import STANDINGS, WIDEST, WIDEST_TIE, GpuState, Standing, Timing, standing_of, tells
 
 __all__ = [
     "FORMAT",
@@ -119,6 +117,7 @@ __all__ = [
     "finite",
     "judgement",
     "setting",
+    "standing_of",
     "suite_of",
     "tells",
     "total",

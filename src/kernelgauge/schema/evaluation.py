@@ -23,7 +23,7 @@ from kernelgauge.schema.elsewhere import Elsewhere
 from kernelgauge.schema.memory import GpuMemory
 from kernelgauge.schema.problem import Sizes
 from kernelgauge.schema.rules import ExecutedWork, Finding, KernelPolicyName
-from kernelgauge.schema.timing import Timing, tells
+from kernelgauge.schema.timing import Standing, Timing, standing_of, tells
 
 
 class Outcome(StrEnum):
@@ -40,12 +40,6 @@ class Outcome(StrEnum):
     OUT_OF_MEMORY = "out_of_memory"
     REJECTED = "rejected"
 
-
-Standing = Literal["faster", "slower", "tie", "unclear"]
-"""A right candidate against its reference; `unclear` where the machine was too restless to tell (`timing.tells`)."""
-
-STANDINGS: tuple[Standing, ...] = ("faster", "tie", "slower", "unclear")
-"""All of them, in the order in which they are shown."""
 
 ROUNDING = "rounding"
 """Among trivial answers: rounding the inputs changes the problem's answer, so that nobody can say which is right."""
@@ -238,12 +232,7 @@ class Evaluation(Record):
     @property
     def standing(self) -> Standing | None:
         """Against 1.0, by the whole interval; None where there is no time."""
-        if self.timing is None:
-            return None
-        low, high = self.timing.interval
-        if not tells(self.timing.interval):
-            return "unclear"
-        return "faster" if low > 1 else "slower" if high < 1 else "tie"
+        return standing_of(self.timing.interval) if self.timing else None
 
     def faster_than(self, p: float) -> bool:
         """Whether this counts towards fast_p: correct, and the whole interval above p (p = 0: correct).

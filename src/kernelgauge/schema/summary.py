@@ -8,9 +8,10 @@ from __future__ import annotations
 from kernelgauge.schema.base import Record
 from kernelgauge.schema.comparison import Mode
 from kernelgauge.schema.elsewhere import Elsewhere
-from kernelgauge.schema.evaluation import NotVaried, Outcome, Standing, Trial
+from kernelgauge.schema.evaluation import NotVaried, Outcome, Trial
 from kernelgauge.schema.problem import Sizes
 from kernelgauge.schema.rules import ExecutedWork, Finding, KernelPolicyName
+from kernelgauge.schema.timing import Standing
 
 
 class Summary(Record):

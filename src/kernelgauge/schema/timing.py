@@ -33,6 +33,21 @@ def tells(interval: tuple[float, float]) -> bool:
     return high <= WIDEST * low or low >= WIDEST or high * WIDEST <= 1
 
 
+Standing = Literal["faster", "slower", "tie", "unclear"]
+"""A right kernel against its reference; `unclear` where the machine was too restless to tell (`tells`)."""
+
+STANDINGS: tuple[Standing, ...] = ("faster", "tie", "slower", "unclear")
+"""All of them, in the order in which they are shown."""
+
+
+def standing_of(interval: tuple[float, float]) -> Standing:
+    """What an interval of a speedup says, by the whole of it."""
+    low, high = interval
+    if not tells(interval):
+        return "unclear"
+    return "faster" if low > 1 else "slower" if high < 1 else "tie"
+
+
 class GpuState(Record):
     """What the driver said of the GPU between the timed calls."""
 

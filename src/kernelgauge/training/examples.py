@@ -107,6 +107,11 @@ class Turn(Record):
         """Right, and not slower than eager."""
         return self.verdict is not None and self.verdict.passed and self.verdict.standing != "slower"
 
+    @property
+    def supervises(self) -> bool:
+        """Whether it is a line of `sft`: good, and somebody's answer."""
+        return self.good and not self.given
+
 
 class Supervised(Record):
     """A line of `sft`: a conversation whose last message is a right answer."""
@@ -168,7 +173,7 @@ def examples(turns: Iterable[Turn], form: str) -> Iterator[Record]:
 
 def _supervised(turns: Iterable[Turn]) -> Iterator[Supervised]:
     for turn in turns:
-        if turn.good and not turn.given:
+        if turn.supervises:
             assert turn.verdict is not None
             yield Supervised(
                 messages=(*turn.prompt, *_said(turn)),
