@@ -34,6 +34,8 @@ class Bench:
         self.supervisor = SimpleNamespace(abandon=self._abandon)
         self.environment = make_environment(gpu=None)
         self.asked: list[str] = []
+        self.runs: list[list[bool]] = []
+        """By run of the executor: which of its tasks bring a kernel of their own, as negatives do."""
         self._answer = answer
 
     def _abandon(self) -> None:
@@ -43,6 +45,7 @@ class Bench:
         return self
 
     def run(self, tasks: Sequence[Task], **_: Any) -> Iterator[Done]:
+        self.runs.append([task.order is not None and task.order().candidate is not None for task in tasks])
         for task in tasks:
             self.asked.append(task.problem)
             made = task.order().candidate if task.order else None

@@ -236,6 +236,7 @@ def test_pairs_are_made_through_a_kill_and_judged_again_from_the_file_alone(tmp_
     kept = _lines(out / "judged.jsonl")
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert "evaluator: " in done.stderr and "of its own time" in done.stderr
     after = _lines(out / "judged.jsonl")
     assert after[: len(kept)] == kept and len({line["id"] for line in after}) == len(after)
     rows = list(read(out / "pairs.parquet"))

@@ -199,6 +199,20 @@ def test_the_share_of_negatives_is_reached_whatever_turns_out_right(
     assert kinds.count("negative") == kinds.count("positive") >= 3
 
 
+def test_negatives_are_judged_beside_the_next_kernels_of_the_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the devices wait while the compiler writes, and the compiler while negatives are judged."""
+    bench = Bench(usual)
+    maker, workshop = make_maker(monkeypatch, tmp_path, bench, leads_of(NAMES), rows=60, negatives=0.3)
+    with workshop:
+        maker.run()
+        kinds = [row.kind for row in workshop.rows]
+    assert 60 <= len(kinds) <= 64 and round(0.3 / 0.7 * kinds.count("positive")) == kinds.count("negative")
+    first, *middle = [run for run in bench.runs if False in run]
+    assert not any(first) and len(middle) >= 2 and all(True in run for run in middle)
+
+
 def test_negatives_that_are_never_refused_come_to_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     maker, workshop = make_maker(
         monkeypatch, tmp_path, Bench(lambda *_: verdict()), leads_of(NAMES[:2]), negatives=0.5

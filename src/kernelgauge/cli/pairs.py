@@ -86,6 +86,7 @@ def make(
     from kernelgauge.pairs.make import Maker
     from kernelgauge.pairs.tidy import Tidy
     from kernelgauge.pairs.workshop import Workshop, asked_for
+    from kernelgauge.report.figures.cost import evaluation_cost, in_words
     from kernelgauge.session.run import usual_jobs
     from kernelgauge.session.session import Session
 
@@ -117,6 +118,8 @@ def make(
                     raise
                 finally:
                     _written(workshop)
+                    if cost := evaluation_cost(maker.evaluations):
+                        typer.echo(in_words(cost), err=True)
             if maker.failed:
                 raise MachineError(
                     f"{len(maker.failed)} kernels were not judged; the same command tries them again; the last: "

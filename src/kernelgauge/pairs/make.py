@@ -19,7 +19,7 @@ from kernelgauge.pairs.row import Row, row_id
 from kernelgauge.pairs.sources import Lead, finite, leads
 from kernelgauge.pairs.verdicts import Verdicts, Wanted
 from kernelgauge.pairs.workshop import Workshop
-from kernelgauge.schema import Candidate
+from kernelgauge.schema import Candidate, Evaluation
 from kernelgauge.session.session import Session
 
 _MOST_REFUSED = 200
@@ -30,7 +30,7 @@ _MOST_BROKEN = 3
 """Rounds in a row that have nothing but failures of the machine."""
 _KERNELS_PER_JOB = 8
 """The compiler's kernels of a round, were every module sound; about half are. So many that no device waits, and so
-few that their negatives come soon: who stops early has both."""
+few that their negatives, which are judged in the next round, come soon: who stops early has both."""
 
 
 class Maker:
@@ -62,6 +62,11 @@ class Maker:
         """Failures of our machine: the same command tries those again."""
         return self._verdicts.failed
 
+    @property
+    def evaluations(self) -> Sequence[Evaluation]:
+        """All of this command, those that made no row included."""
+        return self._verdicts.evaluations
+
     def run(self) -> None:
         """Go on until there are so many rows, the sources give no more, or the machine fails round after round.
 
@@ -80,9 +85,11 @@ class Maker:
         stream = leads(asked.sources, asked.seed, asked.licence)
         refused = broken = 0
         while len(self._workshop.rows) < self._rows:
+            if self._left() <= 0 and self._finish():
+                continue
             batch = list(islice(stream, self._size_of_round()))
             if not batch:
-                return
+                break
             failures, judged = len(self.failed), len(self._workshop.judged)
             modules = self._examine(batch)
             sound = {each.name for each in modules}
@@ -91,15 +98,16 @@ class Maker:
             if refused >= _MOST_REFUSED:  # what they have given is known and passes quickly
                 stream = leads(finite(asked.sources), asked.seed, asked.licence)
                 refused = 0
-            self._verdicts.judge(self._positives(modules))
+            # Negatives, and what waits for a second verdict, keep the devices busy while the compiler writes.
+            self._verdicts.judge([*self._negatives(), *self._positives(modules)])
             self._require_rows()
-            self._add_negatives()
             if len(self._workshop.judged) > judged:
                 broken = 0
             elif len(self.failed) > failures:
                 broken += 1  # in a row: a round may be one module, which fails each time
             if broken >= _MOST_BROKEN:
                 return
+        self._finish()
 
     def _require_rows(self) -> None:
         reasons = self._verdicts.without_row
@@ -112,8 +120,11 @@ class Maker:
     def _size_of_round(self) -> int:
         asked = self._asked
         kernels = len(asked.sizes) * len(asked.maths)
-        left = self._rows - len(self._workshop.rows)
-        return max(1, ceil(min(_KERNELS_PER_JOB * self._jobs, left * (1 - asked.negatives)) / kernels))
+        return max(1, ceil(min(_KERNELS_PER_JOB * self._jobs, self._left() * (1 - asked.negatives)) / kernels))
+
+    def _left(self) -> int:
+        """Rows to come, those left out that will come of what is judged already."""
+        return self._rows - len(self._workshop.rows) - self._missing() - len(self._verdicts.waiting)
 
     # ------------------------------------------------------------ modules
 
@@ -177,19 +188,30 @@ class Maker:
         ]
         return [each for each in wanted if each.id not in self._workshop.judged]
 
-    def _add_negatives(self) -> None:
-        """As many as the share asks for; what turns out right, or not to repeat itself, is made up for."""
-        before = -1
-        while before < len(self._workshop.judged):  # what the machine fails on would be proposed for ever
+    def _finish(self) -> bool:
+        """Judge what waits and the negatives that are missing; what turns out right, or not to repeat itself, is made
+        up for. Returns whether anything became of it."""
+        begun = before = len(self._workshop.judged)
+        while True:  # what the machine fails on would be proposed for ever
+            self._verdicts.judge(self._negatives())
+            self._verdicts.judge()
+            if len(self._workshop.judged) == before:
+                return before > begun
             before = len(self._workshop.judged)
-            rows = self._workshop.rows
-            good = [row for row in rows if row.kind == "positive"]
-            share = self._asked.negatives
-            missing = round(share / (1 - share) * len(good)) - (len(rows) - len(good))
-            self._verdicts.judge(list(islice(self._proposed(good), max(0, missing))))
 
-    def _proposed(self, good: Sequence[Row]) -> Iterator[Wanted]:
+    def _missing(self) -> int:
+        """Negatives that the rows so far lack for the share that is asked for."""
+        rows, share = self._workshop.rows, self._asked.negatives
+        good = sum(row.kind == "positive" for row in rows)
+        return max(0, round(share / (1 - share) * good) - (len(rows) - good) - len(self._verdicts.waiting))
+
+    def _negatives(self) -> list[Wanted]:
+        return list(islice(self._proposed(), self._missing()))
+
+    def _proposed(self) -> Iterator[Wanted]:
         """Of each positive row one that was not judged yet, those with the fewest so far first."""
+        good = [row for row in self._workshop.rows if row.kind == "positive"]
+        taken = self._workshop.judged.keys() | {each.id for each in self._verdicts.waiting}
         had = {row.id: 0 for row in good}
         for row in self._workshop.rows:
             if row.parent in had:
@@ -197,7 +219,7 @@ class Maker:
         for row in sorted(good, key=lambda row: had[row.id]):
             for proposal in proposals(row):
                 wanted = self._negative(row, proposal)
-                if wanted.id not in self._workshop.judged:
+                if wanted.id not in taken:
                     yield wanted
                     break
 

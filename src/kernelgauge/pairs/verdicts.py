@@ -64,6 +64,10 @@ class Verdicts:
         self._protocols = {math: protocol.under(math) for math in self._asked.maths}  # type: ignore[arg-type]
         self.failed: list[MachineError] = []
         """Of our machine: the same command tries those again."""
+        self.evaluations: list[Evaluation] = []
+        """All of this command, second ones included."""
+        self.waiting: list[Wanted] = []
+        """Refused once."""
         self.without_row: list[str] = []
         """Why the compiler's kernels since the last one that made a row made none."""
 
@@ -79,14 +83,16 @@ class Verdicts:
         """End the processes that judge."""
         self._executor.close()
 
-    def judge(self, wanted: Sequence[Wanted]) -> None:
-        """Judge all of these, each kept as soon as its verdict is final; what is refused is judged a second time.
+    def judge(self, wanted: Sequence[Wanted] = ()) -> None:
+        """Judge all of these and what waits, each kept as soon as its verdict is final.
+
+        What is refused waits for a second verdict, which it is given by the next call.
 
         Raises:
             UsageError: what no kernel of this command can be judged without is missing, or the disk refuses.
         """
-        again: list[Wanted] = []
-        with closing(self._verdicts(wanted)) as found:
+        waited, self.waiting = self.waiting, []
+        with closing(self._verdicts([*waited, *wanted])) as found:
             for each, done in found:
                 try:
                     verdict = self._session.verdict(done)
@@ -96,15 +102,14 @@ class Verdicts:
                 if isinstance(verdict, NoCandidate):
                     self._drop(each, verdict.reason)
                     continue
+                self.evaluations.append(verdict)
                 assert done.job is not None
                 each.candidate = done.job.candidate
                 if verdict.passed or each.record is not None:
                     self._settle(each, verdict)
                 else:
-                    again.append(each)
                     each.record = verdict
-        if again:
-            self.judge(again)
+                    self.waiting.append(each)
 
     def _verdicts(self, wanted: Sequence[Wanted]) -> Generator[tuple[Wanted, Done]]:
         tasks = [self._task(place, each) for place, each in enumerate(wanted)]
