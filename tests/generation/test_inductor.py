@@ -130,6 +130,8 @@ def get_init_inputs():
     return []
 """
 
+DECIDES = REDUCTION.replace("        return", "        if scale > 2:\n            x = x.abs()\n        return")
+
 COMPARE = """
 import importlib.util, json, sys
 import torch
@@ -200,8 +202,16 @@ def test_reduction_equals_the_reference_and_is_written_the_same_twice(reduction:
 
 
 @pytest.mark.proof
-def test_another_value_of_a_number_is_an_error_not_a_wrong_answer(reduction: Candidate, tmp_path: Path) -> None:
+def test_a_number_is_an_argument_of_the_code(reduction: Candidate, tmp_path: Path) -> None:
     (tmp_path / "candidate.py").write_text(reduction.source)
+    script = "import torch, candidate\nx = torch.rand(12, 33)\nfound = candidate.ModelNew()(x, -0.7)\n"
+    script += "print(torch.allclose(found, (x.tanh() * -0.7 + 1).sum(1)))"
+    assert _run(script, tmp_path).strip() == "True"
+
+
+@pytest.mark.proof
+def test_another_value_of_a_number_that_decides_is_an_error_not_a_wrong_answer(tmp_path: Path) -> None:
+    (tmp_path / "candidate.py").write_text(_candidate(DECIDES).source)
     script = "import torch, candidate\ntry:\n    candidate.ModelNew()(torch.rand(12, 33), 3.0)\n"
     assert "scale = 2.5" in _run(script + "except ValueError as error:\n    print(error)", tmp_path)
 

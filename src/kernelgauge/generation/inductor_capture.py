@@ -44,6 +44,9 @@ class Captured:
     """Class and name of the function that defines `forward` in the reference's text."""
     instruction_set: str | None
     """Name of the class in `torch._inductor.cpu_vec_isa` that the C++ is written for, if any."""
+    scalars: tuple[str, ...]
+    """Inputs that are plain floats, which the code takes as tensors of one element: as numbers, it would be for one
+    value each."""
 
     @property
     def forward_owner(self) -> str:
@@ -65,8 +68,9 @@ class _Recorder:
     calls: list[tuple[list[Any], list[Any]]] = field(default_factory=list)
 
     def backend(self, graph: torch.fx.GraphModule, examples: list[Any]) -> Any:
-        self.compiles += 1
-        return compile_fx(graph, examples, inner_compile=self._inner)  # type: ignore[arg-type]
+        compiled = compile_fx(graph, examples, inner_compile=self._inner)  # type: ignore[arg-type]
+        self.compiles += 1  # not for one that began anew, as Dynamo does where a number was a tensor
+        return compiled
 
     def _inner(self, graph: torch.fx.GraphModule, examples: list[Any], **options: Any) -> Callable[[list[Any]], Any]:
         results = [_shape(node) for node in graph.graph.find_nodes(op="output")[0].args[0]]
@@ -104,6 +108,21 @@ def capture(model: torch.nn.Module, inputs: list[Any], namespace: dict[str, Any]
     Raises `Unwritable` where the result cannot be written as one file, and whatever torch raises where it
     cannot compile the model as one graph.
     """
+    names = list(inspect.signature(model.forward).bind(*inputs).arguments)
+    scalars = tuple(name for name, value in zip(names, inputs, strict=False) if type(value) is float)
+    if scalars:
+        with contextlib.suppress(Exception):  # a forward that decides by the value needs a number
+            return _captured(model, [_tensor_of(value) for value in inputs], namespace, scalars)
+    return _captured(model, inputs, namespace, ())
+
+
+def _tensor_of(value: Any) -> Any:
+    return torch.tensor(value, dtype=torch.float64, device="cpu") if type(value) is float else value
+
+
+def _captured(
+    model: torch.nn.Module, inputs: list[Any], namespace: dict[str, Any], scalars: tuple[str, ...]
+) -> Captured:
     recorder = _Recorder()
     isa = INSTRUCTION_SETS.get(torch.backends.cpu.get_cpu_capability())
     on_gpu = any(tensor.is_cuda for tensor in (*model.parameters(), *inputs) if isinstance(tensor, torch.Tensor))
@@ -121,6 +140,7 @@ def capture(model: torch.nn.Module, inputs: list[Any], namespace: dict[str, Any]
         wiring=first,
         signature=(owner, function),
         instruction_set=isa if cpu else None,
+        scalars=scalars,
     )
 
 

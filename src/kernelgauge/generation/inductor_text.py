@@ -57,7 +57,7 @@ def candidate_text(key: str, device: str, captured: Captured, constructor: Const
     Raises `Unwritable` if a name of the reference is also one of the generated code.
     """
     code = _clean(captured.code)
-    model = constructor.text(_forward(captured.wiring, device))
+    model = constructor.text(_forward(captured, device))
     _check_names(code, model)
     wiring = captured.wiring
     parts = [
@@ -107,8 +107,9 @@ def _check_names(code: str, model: str) -> None:
             raise Unwritable(f"The reference's name {name!r} is also a name of the generated code.")
 
 
-def _forward(wiring: Wiring, device: str) -> str:
-    lines: list[str] = []
+def _forward(captured: Captured, device: str) -> str:
+    wiring = captured.wiring
+    lines = [f"{name} = torch.tensor({name}, dtype=torch.float64)" for name in captured.scalars]
     for expression, value in wiring.guards:
         # Compared as text, so that NaN and None need no special case.
         lines += [
