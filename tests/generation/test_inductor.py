@@ -131,6 +131,11 @@ def get_init_inputs():
 """
 
 DECIDES = REDUCTION.replace("        return", "        if scale > 2:\n            x = x.abs()\n        return")
+# The compiler takes an epsilon from a tensor, and writes it into the text.
+BAKED = REDUCTION.replace("torch.tanh(x)", "torch.nn.functional.layer_norm(x, (columns,), eps=scale)")
+# Integers times a tensor of float64 are float64, times a number they are float32; so is a mask.
+WHOLE = REDUCTION.replace("torch.tanh(x)", "(x * 9).int()")
+MASKED = REDUCTION.replace("torch.tanh(x)", "(x > 0.5)")
 
 COMPARE = """
 import importlib.util, json, sys
@@ -210,8 +215,11 @@ def test_a_number_is_an_argument_of_the_code(reduction: Candidate, tmp_path: Pat
 
 
 @pytest.mark.proof
-def test_another_value_of_a_number_that_decides_is_an_error_not_a_wrong_answer(tmp_path: Path) -> None:
-    (tmp_path / "candidate.py").write_text(_candidate(DECIDES).source)
+@pytest.mark.parametrize("reference", ["DECIDES", "BAKED", "WHOLE", "MASKED"])
+def test_another_value_of_a_number_that_must_be_known_is_an_error_not_a_wrong_answer(
+    reference: str, tmp_path: Path
+) -> None:
+    (tmp_path / "candidate.py").write_text(_candidate(globals()[reference]).source)
     script = "import torch, candidate\ntry:\n    candidate.ModelNew()(torch.rand(12, 33), 3.0)\n"
     assert "scale = 2.5" in _run(script + "except ValueError as error:\n    print(error)", tmp_path)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -44,9 +45,10 @@ class Captured:
     """Class and name of the function that defines `forward` in the reference's text."""
     instruction_set: str | None
     """Name of the class in `torch._inductor.cpu_vec_isa` that the C++ is written for, if any."""
-    scalars: tuple[str, ...]
-    """Inputs that are plain floats, which the code takes as tensors of one element: as numbers, it would be for one
-    value each."""
+    kinds: str
+    """Types of what a call returns, and of what it rebinds."""
+    numbers: tuple[str, ...] = ()
+    """Inputs that are plain floats and that the code takes as tensors of one element, of any value."""
 
     @property
     def forward_owner(self) -> str:
@@ -108,45 +110,31 @@ def capture(model: torch.nn.Module, inputs: list[Any], namespace: dict[str, Any]
     Raises `Unwritable` where the result cannot be written as one file, and whatever torch raises where it
     cannot compile the model as one graph.
     """
-    names = list(inspect.signature(model.forward).bind(*inputs).arguments)
-    scalars = tuple(name for name, value in zip(names, inputs, strict=False) if type(value) is float)
-    if scalars:
-        with contextlib.suppress(Exception):  # a forward that decides by the value needs a number
-            return _captured(model, [_tensor_of(value) for value in inputs], namespace, scalars)
-    return _captured(model, inputs, namespace, ())
-
-
-def _tensor_of(value: Any) -> Any:
-    return torch.tensor(value, dtype=torch.float64, device="cpu") if type(value) is float else value
-
-
-def _captured(
-    model: torch.nn.Module, inputs: list[Any], namespace: dict[str, Any], scalars: tuple[str, ...]
-) -> Captured:
     recorder = _Recorder()
     isa = INSTRUCTION_SETS.get(torch.backends.cpu.get_cpu_capability())
     on_gpu = any(tensor.is_cuda for tensor in (*model.parameters(), *inputs) if isinstance(tensor, torch.Tensor))
     with torch.no_grad(), _settings(recorder, isa, on_gpu):
         compiled = torch.compile(model, backend=recorder.backend, fullgraph=True, dynamic=False)
-        first = _observe(compiled, model, inputs, namespace, recorder)
+        first, kinds = _observe(compiled, model, inputs, namespace, recorder)
         # A reference that keeps state may take another path from its second call on.
-        second = _observe(compiled, model, inputs, namespace, recorder)
+        second, _ = _observe(compiled, model, inputs, namespace, recorder)
     if recorder.compiles != 1 or len(recorder.codes) != 1 or first != second:
         raise Unwritable("The reference compiles to another graph on its second call, one file holds one graph.")
     owner, _, function = type(model).forward.__qualname__.rpartition(".")
     cpu = any(kernel in recorder.codes[0] for kernel in ("cpp_pybinding(", "async_compile.cpp("))
     return Captured(
-        code=_with_constants(recorder.codes[0], recorder.constants),
+        code=_clean(_with_constants(recorder.codes[0], recorder.constants)),
         wiring=first,
         signature=(owner, function),
         instruction_set=isa if cpu else None,
-        scalars=scalars,
+        kinds=kinds,
     )
 
 
 def _observe(
     compiled: Any, model: torch.nn.Module, inputs: list[Any], namespace: dict[str, Any], recorder: _Recorder
-) -> Wiring:
+) -> tuple[Wiring, str]:
+    """The wiring of one call, and of what kind its results are: see `Captured.kinds`."""
     bound = inspect.signature(model.forward).bind(*inputs)
     before = Tensors.of(model, dict(bound.arguments), namespace)
     recorder.calls.clear()
@@ -154,7 +142,10 @@ def _observe(
     if len(recorder.calls) != 1:
         raise Unwritable("The reference computes nothing that Inductor could compile.")
     arguments, results = recorder.calls[0]
-    return wiring(before, arguments, results, output, changes(before, model))
+    changed = changes(before, model)
+    leaves, form = torch.utils._pytree.tree_flatten((output, changed))
+    kinds = [f"{type(each).__name__} {getattr(each, 'dtype', '')}" for each in leaves]
+    return wiring(before, arguments, results, output, changed), f"{form} {kinds}"
 
 
 @contextlib.contextmanager
@@ -184,6 +175,12 @@ def _settings(recorder: _Recorder, isa: str | None, on_gpu: bool) -> Iterator[No
             chosen = getattr(cpu_vec_isa, isa)()
             stack.enter_context(mock.patch.object(cpu_vec_isa, "valid_vec_isa_list", lambda: [chosen]))
         yield
+
+
+def _clean(code: str) -> str:
+    """Without what differs from compile to compile: numbers, and paths of Inductor's cache."""
+    code = re.sub(r"^# AOT ID: .*\n", "", code, flags=re.MULTILINE)
+    return re.sub(r"^# kernel path: .*\n", "", code, flags=re.MULTILINE)
 
 
 def _with_constants(code: str, constants: dict[str, torch.Tensor]) -> str:

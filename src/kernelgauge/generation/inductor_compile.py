@@ -18,7 +18,8 @@ import torch
 
 from kernelgauge.config import MathMode
 from kernelgauge.generation.constructor import Unwritable, constructor
-from kernelgauge.generation.inductor_capture import Captured, capture
+from kernelgauge.generation.inductor_capture import Captured
+from kernelgauge.generation.inductor_numbers import capture_for_all_numbers
 from kernelgauge.generation.inductor_text import candidate_text
 from kernelgauge.wire.math_modes import cast
 
@@ -73,7 +74,7 @@ def _captured(reference: ModuleType, device: str, math: MathMode) -> Captured:
     with torch.device(device):
         inputs = list(reference.get_inputs())
     inputs = torch.utils._pytree.tree_map_only(torch.Tensor, lambda tensor: cast(tensor.to(device), math), inputs)
-    return capture(model, inputs, vars(reference))
+    return capture_for_all_numbers(model, inputs, vars(reference))
 
 
 def _checked_constructor(source: str, reference: ModuleType, captured: Captured) -> Any:

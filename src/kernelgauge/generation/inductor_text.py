@@ -56,14 +56,13 @@ def candidate_text(key: str, device: str, captured: Captured, constructor: Const
 
     Raises `Unwritable` if a name of the reference is also one of the generated code.
     """
-    code = _clean(captured.code)
     model = constructor.text(_forward(captured, device))
-    _check_names(code, model)
+    _check_names(captured.code, model)
     wiring = captured.wiring
     parts = [
         _opening(key, device, constructor.future),
         _settings(captured, device),
-        code,
+        captured.code,
         f"_TENSORS = {_tuple(wiring.tensors)}\n\n\n{LOOKUP}" if wiring.tensors else "",
         ALIGNED if device == "cuda" and wiring.inputs else "",
         model,
@@ -93,12 +92,6 @@ def _settings(captured: Captured, device: str) -> str:
     return CPU_SETTINGS.format(capability=capability, isa=captured.instruction_set) + HEADER_SETTINGS
 
 
-def _clean(code: str) -> str:
-    """Without what differs from compile to compile: the paths of Inductor's cache."""
-    code = re.sub(r"^# AOT ID: .*\n", "", code, flags=re.MULTILINE)
-    return re.sub(r"^# kernel path: .*\n", "", code, flags=re.MULTILINE)
-
-
 def _check_names(code: str, model: str) -> None:
     generated = bound_names(parse(code))
     own = bound_names(parse(model))
@@ -109,7 +102,7 @@ def _check_names(code: str, model: str) -> None:
 
 def _forward(captured: Captured, device: str) -> str:
     wiring = captured.wiring
-    lines = [f"{name} = torch.tensor({name}, dtype=torch.float64)" for name in captured.scalars]
+    lines = [f'{name} = torch.tensor({name}, dtype=torch.float64, device="cpu")' for name in captured.numbers]
     for expression, value in wiring.guards:
         # Compared as text, so that NaN and None need no special case.
         lines += [
