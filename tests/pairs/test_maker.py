@@ -211,6 +211,22 @@ def test_negatives_are_judged_beside_the_next_kernels_of_the_compiler(
     assert 60 <= len(kinds) <= 64 and round(0.3 / 0.7 * kinds.count("positive")) == kinds.count("negative")
     first, *middle = [run for run in bench.runs if False in run]
     assert not any(first) and len(middle) >= 2 and all(True in run for run in middle)
+    assert sum(all(run) for run in bench.runs) <= 2  # at the end: the last negatives, and their second verdicts
+
+
+def test_what_waits_for_a_second_verdict_is_not_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Endless sources that give nothing have the others gone through from their beginning."""
+    bad = leads_of([f"bad{number}" for number in range(300)], endless=True)
+    folder = leads_of([f"m{number}" for number in range(300)])
+    bench = Bench(lambda *_: verdict("wrong_value"))
+    each = [lead for both in zip(bad, folder, strict=True) for lead in both]
+    maker, workshop = make_maker(monkeypatch, tmp_path, bench, each, rows=1000, jobs=64)
+    with workshop:
+        maker.run()
+        assert len(workshop.judged) == 300
+    assert len(bench.asked) == 600
 
 
 def test_negatives_that_are_never_refused_come_to_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,3 +247,14 @@ def test_negatives_that_the_machine_fails_on_are_not_proposed_for_ever(
         maker.run()
         assert [row.kind for row in workshop.rows] == ["positive"] * 2
     assert maker.failed
+
+
+def test_a_negative_that_the_machine_fails_on_is_left_to_the_next_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(lambda name, made: MachineError("no memory") if made else verdict())
+    maker, workshop = make_maker(monkeypatch, tmp_path, bench, leads_of(NAMES), rows=20, negatives=0.5)
+    with workshop:
+        maker.run()
+        assert [row.kind for row in workshop.rows] == ["positive"] * 20
+    assert len(maker.failed) <= 20

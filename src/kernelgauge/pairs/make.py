@@ -123,8 +123,8 @@ class Maker:
         return max(1, ceil(min(_KERNELS_PER_JOB * self._jobs, self._left() * (1 - asked.negatives)) / kernels))
 
     def _left(self) -> int:
-        """Rows to come, those left out that will come of what is judged already."""
-        return self._rows - len(self._workshop.rows) - self._missing() - len(self._verdicts.waiting)
+        """Rows that are wanted still, without those that will come of what is judged already."""
+        return self._rows - len(self._workshop.rows) - len(self._negatives()) - len(self._verdicts.waiting)
 
     # ------------------------------------------------------------ modules
 
@@ -186,32 +186,30 @@ class Maker:
             if module.has(sizes)
             for math in self._asked.maths
         ]
-        return [each for each in wanted if each.id not in self._workshop.judged]
+        return [each for each in wanted if each.id not in self._verdicts.taken]
 
     def _finish(self) -> bool:
         """Judge what waits and the negatives that are missing; what turns out right, or not to repeat itself, is made
         up for. Returns whether anything became of it."""
         begun = before = len(self._workshop.judged)
-        while True:  # what the machine fails on would be proposed for ever
+        while True:
             self._verdicts.judge(self._negatives())
             self._verdicts.judge()
             if len(self._workshop.judged) == before:
                 return before > begun
             before = len(self._workshop.judged)
 
-    def _missing(self) -> int:
-        """Negatives that the rows so far lack for the share that is asked for."""
-        rows, share = self._workshop.rows, self._asked.negatives
-        good = sum(row.kind == "positive" for row in rows)
-        return max(0, round(share / (1 - share) * good) - (len(rows) - good) - len(self._verdicts.waiting))
-
     def _negatives(self) -> list[Wanted]:
-        return list(islice(self._proposed(), self._missing()))
+        """Those that the rows so far lack for the share that is asked for, as far as there are any."""
+        rows, share = self._workshop.rows, self._asked.negatives
+        good = [row for row in rows if row.kind == "positive"]
+        to_come = len(self._verdicts.waiting) + sum(each.how != "compiler" for each in self._verdicts.given_up)
+        missing = round(share / (1 - share) * len(good)) - (len(rows) - len(good)) - to_come
+        return list(islice(self._proposed(good), max(0, missing)))
 
-    def _proposed(self) -> Iterator[Wanted]:
+    def _proposed(self, good: Sequence[Row]) -> Iterator[Wanted]:
         """Of each positive row one that was not judged yet, those with the fewest so far first."""
-        good = [row for row in self._workshop.rows if row.kind == "positive"]
-        taken = self._workshop.judged.keys() | {each.id for each in self._verdicts.waiting}
+        taken = self._verdicts.taken
         had = {row.id: 0 for row in good}
         for row in self._workshop.rows:
             if row.parent in had:

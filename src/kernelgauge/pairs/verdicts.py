@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -63,13 +63,20 @@ class Verdicts:
         self._executor = session.executor(device, jobs)
         self._protocols = {math: protocol.under(math) for math in self._asked.maths}  # type: ignore[arg-type]
         self.failed: list[MachineError] = []
-        """Of our machine: the same command tries those again."""
+        """Of our machine, while modules are examined too."""
         self.evaluations: list[Evaluation] = []
         """All of this command, second ones included."""
         self.waiting: list[Wanted] = []
         """Refused once."""
+        self.given_up: list[Wanted] = []
+        """What the machine failed on: the same command tries it again, this one does not."""
         self.without_row: list[str] = []
         """Why the compiler's kernels since the last one that made a row made none."""
+
+    @property
+    def taken(self) -> Set[str]:
+        """Of kernels that this command does not ask for again."""
+        return self._workshop.judged.keys() | {each.id for each in (*self.waiting, *self.given_up)}
 
     def require_backend(self) -> None:
         """Raises BackendMissing where the compiler's kernels cannot be judged here: it would be said of each."""
@@ -184,6 +191,7 @@ class Verdicts:
         if not isinstance(error, MachineError):
             raise error
         self.failed.append(error)
+        self.given_up.append(each)
         self._tell(f"{each.module.name}, {each.sizes}, {each.math}", f"not judged: {error}")
 
 
