@@ -286,7 +286,7 @@ def page(about: dict[str, Any], scores: list[Score], saved: list[Saved]) -> str:
         f"{_list(about['by_gpu'])}. Kernels by contestant: {_list(about['by_contestant'])}; by outcome: "
         f"{_list(about['by_outcome'])}. Rows by class of the speedup: {_list(about['by_class'])}.",
         f"Left out: {_list(about['left_out'])}.",
-        f"Programs that were timed on both GPUs: {about['timed_on_several_gpus']}.",
+        f"Pairs of programs that were timed on both GPUs: {about['timed_on_several_gpus']}.",
         "By GPU and contestant: " + _list(about["by_gpu_and_contestant"]) + ".",
         *NOTES,
     ]

@@ -60,7 +60,7 @@ def test_what_was_right_is_taught_with_the_feedback_before_it(search: Path) -> N
     (found,), said = _exported(search, "sft")
     assert [each["role"] for each in found["messages"]] == ["user", "assistant", "user", "assistant"]
     assert found["messages"][-1]["content"] == fenced(RIGHT) and found["number"] == 1
-    assert "1 of 2 answers left out: not right, slower, or not judged" in said
+    assert "1 of 2 answers left out: wrong, slower, not judged, or" in said
 
 
 def test_no_preference_between_answers_to_different_messages(search: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -105,8 +106,8 @@ def _to_train_on(runs: list[Path], form: str, out: Path | None, split: str | Non
 
     if not runs:
         raise UsageError("missing argument 'RUNS': name a run folder, a log of Inspect or a file of pairs")
-    seen: list[bool] = []
-    lines = _tasks(runs, split) if form == "rl" else examples(_noted(_turns(runs, split, templates), seen), form)
+    seen = Counter[bool]()
+    lines = _tasks(runs, split) if form == "rl" else examples(_counted(_turns(runs, split, templates), seen), form)
     texts = (f"{line.model_dump_json()}\n" for line in lines)
     if out is None:
         for text in texts:
@@ -117,14 +118,16 @@ def _to_train_on(runs: list[Path], form: str, out: Path | None, split: str | Non
         file = out / f"{form}.jsonl"
         write_whole(file, "".join(kept).encode())
         typer.echo(f"{file}: {len(kept)} lines")
-    if form == "sft" and not all(seen):
-        left = len(seen) - sum(seen)
-        typer.echo(f"kernelgauge: {left} of {len(seen)} answers left out: not right, slower, or not judged", err=True)
+    if form == "sft" and seen[False]:
+        why = "wrong, slower, not judged, or to a problem that does not count"
+        typer.echo(f"kernelgauge: {seen[False]} of {seen.total()} answers left out: {why}", err=True)
 
 
-def _noted(turns: Iterator[Turn], seen: list[bool]) -> Iterator[Turn]:
+def _counted(turns: Iterator[Turn], seen: Counter[bool]) -> Iterator[Turn]:
+    """The turns; `seen` counts the answers among them that make a line of `sft`, and those that do not."""
     for turn in turns:
-        seen.append(turn.supervises)
+        if not turn.given:
+            seen[turn.supervises] += 1
         yield turn
 
 
