@@ -137,6 +137,14 @@ BAKED = REDUCTION.replace("torch.tanh(x)", "torch.nn.functional.layer_norm(x, (c
 WHOLE = REDUCTION.replace("torch.tanh(x)", "(x * 9).int()")
 MASKED = REDUCTION.replace("torch.tanh(x)", "(x > 0.5)")
 
+# Its second call takes another path: one file cannot hold both.
+REMEMBERS = REDUCTION.replace(
+    "        return torch.sum(torch.tanh(x) * scale + 1, dim=1)",
+    "        last = getattr(self, 'last', None)\n"
+    "        self.last = x * scale if last is None else x * scale + last\n"
+    "        return self.last",
+)
+
 COMPARE = """
 import importlib.util, json, sys
 import torch
@@ -222,6 +230,13 @@ def test_another_value_of_a_number_that_must_be_known_is_an_error_not_a_wrong_an
     (tmp_path / "candidate.py").write_text(_candidate(globals()[reference]).source)
     script = "import torch, candidate\ntry:\n    candidate.ModelNew()(torch.rand(12, 33), 3.0)\n"
     assert "scale = 2.5" in _run(script + "except ValueError as error:\n    print(error)", tmp_path)
+
+
+@pytest.mark.proof
+def test_a_forward_with_a_number_that_remembers_is_no_candidate() -> None:
+    answer = _complete(REMEMBERS)
+    assert isinstance(answer, NoCandidate), answer
+    assert "another graph on its second call" in answer.reason
 
 
 @pytest.mark.proof

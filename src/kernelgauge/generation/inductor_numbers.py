@@ -37,7 +37,9 @@ def capture_for_all_numbers(model: torch.nn.Module, inputs: list[Any], namespace
             capture(each, _with_tensors(inputs, numbers, probe), namespace)
             for each, probe in zip(fresh, _PROBES, strict=True)
         )
-    except Exception:  # whatever it is, the text for one value stands
+    except torch.OutOfMemoryError:  # which text it is must not hang on what is free
+        raise
+    except Exception:  # whatever the compiler says, the text for one value stands
         return plain
     if one.kinds != plain.kinds or (one.code, one.wiring) != (other.code, other.wiring):
         return plain

@@ -186,7 +186,8 @@ class Maker:
             if module.has(sizes)
             for math in self._asked.maths
         ]
-        return [each for each in wanted if each.id not in self._verdicts.taken]
+        taken = self._verdicts.taken
+        return [each for each in wanted if each.id not in taken]
 
     def _finish(self) -> bool:
         """Judge what waits and the negatives that are missing; what turns out right, or not to repeat itself, is made
