@@ -127,6 +127,16 @@ def test_a_run_judges_everything_and_reports(answers: Path, tmp_path: Path, quic
     assert any("class ModelNew" in text for text in texts_in(tmp_path / "r.html"))
 
 
+@pytest.mark.proof("cli/run.py", "session", "generation")
+def test_the_compiler_writes_for_the_arithmetic_that_a_run_asks_for(tmp_path: Path, quick: str) -> None:
+    """Its text for float32 returns float32, which is `wrong_precision` here."""
+    line = ["run", "--contestant", "inductor", "--problems", "1/19", "--device", "cpu", "--sizes", "small"]
+    done = command_here(*line, "--protocol", quick, "--math", "bf16", "--out", str(tmp_path / "run"))
+    assert done.returncode == 0, done.stderr
+    (record,) = Run.read(tmp_path / "run").evaluations()
+    assert (record.outcome, record.math) == (Outcome.PASSED, "bf16")
+
+
 @PROOF
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_run_keeps_what_is_finished_and_goes_on(

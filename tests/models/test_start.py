@@ -147,8 +147,9 @@ def test_what_cannot_be_a_start_is_one_sentence(tmp_path: Path, problem: str, qu
 
 
 def test_a_model_goes_on_where_the_compiler_stopped(tmp_path: Path, quick: str) -> None:
-    """The whole way, with the model that ships: compiled, shown, answered, judged, reported."""
-    out, where = tmp_path / "run", ["--device", "cpu", "--sizes", "small", "--protocol", quick]
+    """The whole way, with the model that ships: compiled for bfloat16, shown, answered, judged, reported."""
+    out = tmp_path / "run"
+    where = ["--device", "cpu", "--sizes", "small", "--protocol", quick, "--math", "bf16"]
     line = ["ask", "kernelgauge/replay", "--problems", "1/88", "--backend", "torch", "--shots", "zero_shot", *where]
     done = command_here(*line, "--strategy", "refine,turns=1", "--start", "inductor", "--out", str(out))
     assert done.returncode == 0, done.stderr

@@ -499,7 +499,9 @@ def test_contestants_take_no_more_calls_than_they_can_work_on(monkeypatch: pytes
 
     async def ask() -> None:
         model = Contestants("inductor")
-        said = ChatMessageUser(content="", metadata={"problem": "1/19", "sizes": "small", "device": "cpu"})
+        said = ChatMessageUser(
+            content="", metadata={"problem": "1/19", "sizes": "small", "device": "cpu", "math": "ieee"}
+        )
         async with anyio.create_task_group() as group:
             for _ in range(20):
                 group.start_soon(model.generate, [said], [], "auto", GenerateConfig())
@@ -512,10 +514,11 @@ def test_contestants_take_no_more_calls_than_they_can_work_on(monkeypatch: pytes
 
 
 @pytest.mark.proof("models", "search", "generation")
-def test_the_compiler_is_a_model(tmp_path: Path, quick: str) -> None:
-    sample = only(asked("kernelgauge/inductor", tmp_path, "1/19", quick, backend="cpp"))
+@pytest.mark.parametrize("math", ["ieee", "bf16"])
+def test_the_compiler_is_a_model(tmp_path: Path, quick: str, math: str) -> None:
+    sample = only(asked("kernelgauge/inductor", tmp_path, "1/19", quick, backend="cpp", math=math))
     assert score_of(sample).value["correct"] == 1, score_of(sample).explanation  # type: ignore[index,call-overload]
-    assert verdict_in(sample)["backend"] == "cpp"
+    assert (verdict_in(sample)["backend"], verdict_in(sample)["math"]) == ("cpp", math)
     assert verdict_in(sample)["contestant"] == "kernelgauge/inductor"
 
 

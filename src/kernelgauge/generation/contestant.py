@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from kernelgauge.config import MathMode
 from kernelgauge.schema import Candidate, NoCandidate, Problem
 
 
@@ -47,6 +48,15 @@ def digest_of(contestant: Contestant, problem: str, sample: int) -> str | None:
     """Digest of the candidate that it would give; None where only asking tells, or where it would have none."""
     tell: Callable[[str, int], str | None] = getattr(contestant, "digest", lambda *_: None)
     return tell(problem, sample)
+
+
+def under(contestant: Contestant, math: MathMode) -> Contestant:
+    """The contestant that answers under an arithmetic: what its method `under` returns, where it has one.
+
+    It needs one where a text is right for one type alone: what a model is cast to decides what a compiler writes.
+    """
+    tell: Callable[[MathMode], Contestant] = getattr(contestant, "under", lambda _: contestant)
+    return tell(math)
 
 
 def abandon(contestant: Contestant) -> None:

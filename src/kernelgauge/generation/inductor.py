@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from kernelgauge.config import MathMode
@@ -57,6 +57,10 @@ class Inductor:
 
     def samples(self, problem: str) -> Sequence[int]:
         return (0,)
+
+    def under(self, math: MathMode) -> Inductor:
+        """The compiler for models that are cast to the type of this arithmetic."""
+        return replace(self, math=math)
 
     def complete(self, problem: Problem, sample: int, device: str) -> Candidate | NoCandidate:
         """Compiles the reference and wraps the generated code; takes 5 to 30 s.

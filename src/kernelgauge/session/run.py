@@ -14,7 +14,7 @@ from kernelgauge.config import Limits, MathMode, Protocol
 from kernelgauge.errors import MachineError, UsageError
 from kernelgauge.execution.local import Done, devices_of, lent_for_builds
 from kernelgauge.execution.machines import Machines, ThisMachine, machines_named
-from kernelgauge.generation.contestant import Contestant, digest_of, on_device
+from kernelgauge.generation.contestant import Contestant, digest_of, on_device, under
 from kernelgauge.generation.contestants import contestant_from
 from kernelgauge.judging import check_cap, protocol_under, sizes_of_run
 from kernelgauge.problems.catalogue import DEFAULT_LEVELS
@@ -82,7 +82,7 @@ def planned(
     meant = chosen_suite(suite, problems)
     if suite is None and isinstance(contestant, str):
         check_one_suite(contestant, problems)
-    who = contestant_from(contestant, backend, meant)
+    who = under(contestant_from(contestant, backend, meant), judged.tolerance.math)
     everything = levels is None and problems is None and meant is None
     keys = selected(DEFAULT_LEVELS if everything else levels, problems, who, [meant])[:limit]
     if not keys:

@@ -166,7 +166,10 @@ class Conduct:
         """The given attempt, or why there is none; None where the search begins, or began before, from nothing."""
         if known := self._kept.get(0):
             return known if known.given else None
-        return await start.attempt(self.problem, self.judge.setting.device) if start is not None else None
+        if start is None:
+            return None
+        setting = self.judge.setting
+        return await start.attempt(self.problem, setting.device, setting.chosen_protocol().tolerance.math)
 
     async def _judged_start(self, attempt: Attempt) -> Attempt | str:
         """It with its verdict; or why it can have none here."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import anyio
 
-from kernelgauge.config import load_settings
+from kernelgauge.config import MathMode, load_settings
 from kernelgauge.execution.lease import Leases
-from kernelgauge.generation.contestant import Contestant, on_device
+from kernelgauge.generation.contestant import Contestant, on_device, under
 from kernelgauge.generation.contestants import contestant_named
 from kernelgauge.generation.stored import BestOf
 from kernelgauge.schema import Attempt, Candidate, NoCandidate, Problem
@@ -40,11 +40,11 @@ class Start:
         self._found: dict[str, Candidate | NoCandidate] = {}
         self._locks: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
 
-    async def attempt(self, problem: Problem, device: str) -> Attempt | str:
+    async def attempt(self, problem: Problem, device: str, math: MathMode) -> Attempt | str:
         """The candidate as the attempt that nobody was asked for; or in a sentence why there is none."""
         async with self._locks[problem.digest]:
             if problem.digest not in self._found:
-                made = await anyio.to_thread.run_sync(self._made, problem, device, limiter=self._limiter)
+                made = await anyio.to_thread.run_sync(self._made, problem, device, math, limiter=self._limiter)
                 self._found[problem.digest] = made
         found = self._found[problem.digest]
         if isinstance(found, NoCandidate):
@@ -52,8 +52,8 @@ class Start:
         whose = f"{self.name} ({found.contestant})" if self.name.startswith(_RUN) else found.origin or self.name
         return Attempt(given=whose, answer=f"```python\n{found.source}\n```", source=found.source)
 
-    def _made(self, problem: Problem, device: str) -> Candidate | NoCandidate:
-        who = self._contestant
+    def _made(self, problem: Problem, device: str, math: MathMode) -> Candidate | NoCandidate:
+        who = under(self._contestant, math)
         samples = who.samples(problem.key)
         if not samples:
             why = f"{self.name} has no candidate for {problem.key}"

@@ -17,6 +17,7 @@ import anyio
 from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelOutput, ModelUsage, modelapi
 from inspect_ai.tool import ToolChoice, ToolInfo
 
+from kernelgauge.config import MathMode
 from kernelgauge.errors import UsageError
 from kernelgauge.models.asking.solver import LAST
 from kernelgauge.models.asking.workbench import sample_here
@@ -51,6 +52,7 @@ class Asked:
         self.problem = str(said["problem"])
         self.sizes = said["sizes"]
         self.device = str(said["device"])
+        self.math: MathMode = said["math"]
         self.sample = int(said["sample"] if "sample" in said else sample_here())  # agents do not say it
         self.turn = int(said.get("turn", sum(message.role == "assistant" for message in messages)))
         self.ideas = said.get("asks") == "ideas"
@@ -93,7 +95,7 @@ class Compiler:
 
         problem: Problem = load_problem(asked.problem, sizes=asked.sizes)
         with Leases(load_settings().cache / "locks").shared(asked.device):
-            found = Inductor().complete(problem, asked.sample, asked.device)
+            found = Inductor(math=asked.math).complete(problem, asked.sample, asked.device)
         if isinstance(found, NoCandidate):
             return f"No candidate: {found.reason}", True
         return f"```python\n{found.source}\n```", True

@@ -286,7 +286,12 @@ def _dataset(
             input=[
                 ChatMessageUser(
                     content=prompts.problem(problem),
-                    metadata={"problem": problem.key, "sizes": problem.sizes, "device": asked.device},
+                    metadata={
+                        "problem": problem.key,
+                        "sizes": problem.sizes,
+                        "device": asked.device,
+                        "math": asked.protocol.tolerance.math,
+                    },
                 )
             ],
             metadata={
