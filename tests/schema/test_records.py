@@ -67,7 +67,7 @@ def test_what_was_measured_besides_samples_is_told_with_the_verdict(capsys: pyte
     assert (
         "batched 1.02x over 8 calls in one bracket of the parent's clock; 0.05 ms of a call were not reported" in said
     )
-    assert "on the device 1.1 and 0.9 ms without launches; launch-bound" in said
+    assert "on the device 1.22x, 1.1 and 0.9 ms without launches; launch-bound" in said
     clocks = "GPU 1980 MHz (1700 to 1980), memory 3201 MHz, 144 W, 41 °C at most"
     assert f"{clocks}, 3 measurements under its power limit" in said
     with pytest.raises(ValueError, match="needs calls in a batch"):

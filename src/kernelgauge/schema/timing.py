@@ -134,10 +134,11 @@ class Timing(Record):
     def facts(self) -> dict[str, str]:
         """What was measured besides the samples, by a name for a reader."""
         found = {}
-        if self.device_reference_ms is not None:
+        if self.device_reference_ms is not None and self.device_candidate_ms:
+            ratio = f"{self.device_reference_ms / self.device_candidate_ms:.3g}x"
             bound = "; launch-bound" if self.launch_bound else ""
             times = f"{self.device_reference_ms:.4g} and {self.device_candidate_ms:.4g} ms"
-            found["on the device"] = f"{times} without launches{bound}"
+            found["on the device"] = f"{ratio}, {times} without launches{bound}"
         if self.by_mean:
             found["slow calls"] = (
                 f"{self.mean_speedup:.3g}x on average counts; {self.median_speedup:.3g}x in the median"
