@@ -61,18 +61,22 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     on_gpu = gpu_count() > 0
-    # One core, as a worker that is timed has.
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    here = environment(1)
+    # One core, as a worker that is timed has; the others for builds, where there are some.
+    cores = os.sched_getaffinity(0)
+    own = {max(cores)}
+    others = cores - own or own
+    os.sched_setaffinity(0, own)
     rows = []
     with nullcontext() if on_gpu else _launching_only(), torch.no_grad():
         for key in given.problems.split(","):
             for side, forward in _sides(key, on_gpu):
-                taken = [row | {"problem": key, "side": side} for row in _measured(forward, given, on_gpu)]
+                taken = [row | {"problem": key, "side": side} for row in _measured(forward, given, on_gpu, others)]
                 print(_said(taken), flush=True)
                 rows += taken
     if given.out is not None:
         about = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "calls": given.calls}
-        about |= {"builds": given.builds, "environment": environment(1).model_dump(mode="json")}
+        about |= {"builds": given.builds, "environment": here.model_dump(mode="json")}
         given.out.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
 
 
@@ -111,12 +115,12 @@ def _launching_only() -> Iterator[None]:
         yield
 
 
-def _measured(forward: Forward, given: argparse.Namespace, on_gpu: bool) -> Iterator[dict[str, Any]]:
+def _measured(forward: Forward, given: argparse.Namespace, on_gpu: bool, cores: set[int]) -> Iterator[dict[str, Any]]:
     for _ in range(_WARM_UPS):
         forward()
     device_ms = _queued(forward, given.calls) if on_gpu else None
     for builds in dict.fromkeys((0, given.builds)):
-        with _builds(builds):
+        with _builds(builds, cores):
             for pause_ms in PAUSES_MS:
                 calls = [_once(forward, pause_ms / 1e3, on_gpu) for _ in range(given.calls)]
                 launch_ms, call_ms = (statistics.median(each) for each in zip(*calls, strict=True))
@@ -159,18 +163,19 @@ def _queued(forward: Forward, calls: int) -> float:
 
 
 @contextmanager
-def _builds(number: int) -> Iterator[None]:
-    """While open, so many compilers run on other cores, as those of the evaluator do."""
+def _builds(number: int, cores: set[int]) -> Iterator[None]:
+    """While open, so many compilers run on these cores, as those of the evaluator do."""
     with tempfile.TemporaryDirectory() as folder:
         running = [
             subprocess.Popen(
-                ["sh", "-c", _BUILD.format(f"{folder}/{place}")], start_new_session=True, stderr=subprocess.DEVNULL
+                ["sh", "-c", _BUILD.format(f"{folder}/{place}")],
+                start_new_session=True,
+                stderr=subprocess.DEVNULL,
+                preexec_fn=partial(_elsewhere, cores),
             )
             for place in range(number)
         ]
         try:
-            for each in running:
-                _elsewhere(each.pid)
             time.sleep(1.0 if running else 0.0)
             yield
         finally:
@@ -179,11 +184,10 @@ def _builds(number: int) -> Iterator[None]:
                 each.wait()
 
 
-def _elsewhere(pid: int) -> None:
-    """On other cores than this process, where there are some, and behind others there."""
-    own = os.sched_getaffinity(0)
-    os.sched_setaffinity(pid, set(range(os.cpu_count() or 1)) - own or own)
-    os.setpriority(os.PRIO_PROCESS, pid, _LAST)
+def _elsewhere(cores: set[int]) -> None:
+    """Run on these cores, and behind others there."""
+    os.sched_setaffinity(0, cores)
+    os.nice(_LAST)
 
 
 def _said(rows: list[dict[str, Any]]) -> str:
