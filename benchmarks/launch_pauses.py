@@ -3,13 +3,12 @@
     python -m benchmarks.launch_pauses --out results/h100/launch_pauses.json       # two minutes on one GPU
     python -m benchmarks.launch_pauses --problems 1/1,1/46 --builds 1              # the Python side, without a GPU
 
-A timed call comes after a pause: inputs are drawn, the other side is called, outputs are compared. Whoever uses a
-model calls it again and again. What a pause costs is a part of each timed call that no user pays, and it is larger
-where Python launches several kernels than where one operator of PyTorch does.
+A timed call comes after a pause: inputs are drawn, the other side is called, outputs are compared. What that costs
+its launches, a model that is called again and again does not pay.
 
-On a GPU each figure is the median of events around whole calls, of the processor's time until forward has returned,
-and of the call's kernels alone, which wait in a queue until all are launched. Without a GPU nothing is computed: of
-`expert`'s launches only that part is timed which Triton does in Python, as in a call of a kernel's `warmup`.
+On a GPU the medians are of the processor's time until forward has returned, of whole calls (timer `cuda_event`), and
+of their kernels alone (`queued_event`). Without a GPU nothing is computed: of `expert`'s launches only that part is
+timed which Triton does in Python, as in a call of a kernel's `warmup`.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import statistics
 import subprocess
 import tempfile
@@ -36,19 +36,18 @@ from kernelgauge.backends.triton import TritonBackend
 from kernelgauge.expert.contestant import Expert
 from kernelgauge.hardware.environment import environment, gpu_count
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.schema import Candidate, Problem
+from kernelgauge.schema import Candidate
+from kernelgauge.timing.timers import timer_named
 
 PROBLEMS = "1/88,1/46,1/1,1/10,2/57,2/69"
-"""Of one launch each, and matrix products and convolutions of three to six."""
+"""Two of one kernel, two matrix products and two convolutions of four."""
 PAUSES_MS = (0, 1, 3, 10, 30)
 _WARM_UPS = 10
 _BUILD = (
     "while true; do echo '#include <regex>\nint main() {{ std::regex r(\"a\"); }}' | g++ -O2 -x c++ - -o {}; done"
 )
-# Of the GPU, before a call whose kernels are to wait until all are launched: 2 ms.
-_QUEUED_CYCLES = 4_000_000
 # Niceness of builds.
-_LAST = 10
+_LAST = "10"
 
 Forward = Callable[[], object]
 
@@ -86,18 +85,19 @@ def _sides(key: str, on_gpu: bool) -> Iterator[tuple[str, Forward]]:
     answer = Expert().complete(problem, 0, "cuda")
     assert isinstance(answer, Candidate)
     device = "cuda" if on_gpu else "cpu"
-    reference = _module(problem, "reference", problem.source)
+    reference = _module("reference", problem.source)
     inputs = [each.to(device) if isinstance(each, torch.Tensor) else each for each in reference.get_inputs()]
-    texts = {"eager": reference.Model, "expert": _module(problem, "candidate", answer.source).ModelNew}
+    texts = {"eager": reference.Model, "expert": _module("candidate", answer.source).ModelNew}
     for side, model in texts.items() if on_gpu else [("expert", texts["expert"])]:
         made = model(*reference.get_init_inputs()).to(device)
         yield side, partial(made, *inputs)
 
 
-def _module(problem: Problem, name: str, source: str) -> Any:
-    path = Path(tempfile.mkdtemp()) / f"{name}.py"
-    path.write_text(source)
-    return import_file(path, name)
+def _module(name: str, source: str) -> Any:
+    with tempfile.TemporaryDirectory() as folder:  # Triton reads a kernel's text as its file is imported
+        path = Path(folder) / f"{name}.py"
+        path.write_text(source)
+        return import_file(path, name)
 
 
 @contextmanager
@@ -118,76 +118,52 @@ def _launching_only() -> Iterator[None]:
 def _measured(forward: Forward, given: argparse.Namespace, on_gpu: bool, cores: set[int]) -> Iterator[dict[str, Any]]:
     for _ in range(_WARM_UPS):
         forward()
-    device_ms = _queued(forward, given.calls) if on_gpu else None
+    alone = timer_named("queued_event").samples(forward, 1, given.calls) if on_gpu else []
     for builds in dict.fromkeys((0, given.builds)):
         with _builds(builds, cores):
             for pause_ms in PAUSES_MS:
                 calls = [_once(forward, pause_ms / 1e3, on_gpu) for _ in range(given.calls)]
                 launch_ms, call_ms = (statistics.median(each) for each in zip(*calls, strict=True))
                 row = {"builds": builds, "pause_ms": pause_ms, "launch_ms": round(launch_ms, 4)}
-                yield row | ({"call_ms": round(call_ms, 4), "device_ms": device_ms} if on_gpu else {})
+                yield row | (
+                    {"call_ms": round(call_ms, 4), "device_ms": round(statistics.median(alone), 4)} if on_gpu else {}
+                )
 
 
 def _once(forward: Forward, pause_s: float, on_gpu: bool) -> tuple[float, float]:
-    """Milliseconds until forward has returned, and from before its first kernel until after its last."""
+    """Milliseconds until forward has returned, and of the whole call; without a GPU they are the same."""
+    timer = timer_named("cuda_event" if on_gpu else "host_time")
+    time.sleep(pause_s)
+    began = time.perf_counter()
+    timer.call(forward)
+    launched = (time.perf_counter() - began) * 1e3
     if on_gpu:
         torch.cuda.synchronize()
-    time.sleep(pause_s)
-    if not on_gpu:
-        began = time.perf_counter()
-        forward()
-        return (time.perf_counter() - began) * 1e3, 0.0
-    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    began = time.perf_counter()
-    start.record()
-    forward()
-    end.record()
-    launched = (time.perf_counter() - began) * 1e3
-    end.synchronize()
-    call: float = start.elapsed_time(end)
-    return launched, call
-
-
-def _queued(forward: Forward, calls: int) -> float:
-    """Milliseconds of a call's kernels alone."""
-    taken: list[float] = []
-    for _ in range(calls):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        torch.cuda._sleep(_QUEUED_CYCLES)
-        start.record()
-        forward()
-        end.record()
-        end.synchronize()
-        taken.append(start.elapsed_time(end))
-    return round(statistics.median(taken), 4)
+    return launched, timer.elapsed_ns() / 1e6
 
 
 @contextmanager
 def _builds(number: int, cores: set[int]) -> Iterator[None]:
-    """While open, so many compilers run on these cores, as those of the evaluator do."""
+    """While open, so many compilers run on these cores, behind others there, as those of the evaluator do."""
+    own = os.sched_getaffinity(0)
     with tempfile.TemporaryDirectory() as folder:
+        os.sched_setaffinity(0, cores)  # children inherit it
         running = [
             subprocess.Popen(
-                ["sh", "-c", _BUILD.format(f"{folder}/{place}")],
+                ["nice", "-n", _LAST, "sh", "-c", _BUILD.format(f"{folder}/{place}")],
                 start_new_session=True,
                 stderr=subprocess.DEVNULL,
-                preexec_fn=partial(_elsewhere, cores),
             )
             for place in range(number)
         ]
+        os.sched_setaffinity(0, own)
         try:
             time.sleep(1.0 if running else 0.0)
             yield
         finally:
             for each in running:
-                os.killpg(each.pid, 9)
+                os.killpg(each.pid, signal.SIGKILL)
                 each.wait()
-
-
-def _elsewhere(cores: set[int]) -> None:
-    """Run on these cores, and behind others there."""
-    os.sched_setaffinity(0, cores)
-    os.nice(_LAST)
 
 
 def _said(rows: list[dict[str, Any]]) -> str:
