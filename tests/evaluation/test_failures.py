@@ -103,6 +103,33 @@ def test_an_import_of_the_references_is_missing_under_strict_and_there_under_v01
     assert published.notes == relied
 
 
+CHAINED = ALONE.replace(
+    "return F.gelu(self.linear(x)) * self.scale",
+    "try:\n            return self.linear(x) + {}['no']\n        except KeyError as error:\n"
+    "            raise RuntimeError('gave up') from error",
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "frames"),
+    [
+        (WITHOUT_MATH + "\nROOT = math.sqrt(2.0)\n", ["in <module>"]),
+        (WITHOUT_MATH, ["in __init__"]),
+        (CHAINED, ["in forward", "in forward"]),
+    ],
+    ids=["import", "construct", "chained"],
+)
+def test_the_log_of_an_exception_begins_in_the_candidates_file(
+    session: Session, source: str, frames: list[str]
+) -> None:
+    problem = Problem(key="frames", name="frames", source=PROBLEM)
+    record = session.evaluate(problem, source, timed=False)
+    assert record.outcome in (Outcome.RUNTIME_ERROR, Outcome.LOAD_FAILED), record.reason
+    shown = [line for line in record.log.splitlines() if line.startswith('  File "')]
+    assert len(shown) == len(frames), record.log
+    assert all("candidate.py" in line and frame in line for frame, line in zip(frames, shown, strict=True))
+
+
 def test_nothing_but_imports_of_the_reference_crosses() -> None:
     reference = (
         "import math, os.path\nfrom torch import nn as net\nfrom . import near\nfrom random import *\nsize = 3\n"

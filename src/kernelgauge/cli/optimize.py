@@ -78,7 +78,7 @@ def optimize(
         typer.echo(f"not used in the model: {operator}: {reason}")
     for operator, calls in done.counters.items():
         misses = "".join(f", {number} by PyTorch ({why})" for why, number in calls["misses"].items())
-        typer.echo(f"{operator}: {calls['hits']} calls answered{misses}")
+        typer.echo(f"{operator}: {calls['hits']} call{'s' * (calls['hits'] != 1)} answered{misses}")
     for warning in done.warnings:
         typer.echo(f"warning: {warning}")
     for what, arithmetic in done.arithmetic.items():

@@ -11,6 +11,7 @@ from kernelgauge.schema import Bound, Evaluation, Finding, Timing, why_weak
 
 _COLOURS = {"faster": "green", "tie": "yellow", "slower": "red", "unclear": "yellow", None: "green"}
 _LOG_LINES = 12
+_LARGEST = ("full", "pretrained")
 # Seconds: shorter ones say nothing of a compiler.
 _LONG_FIRST_CALL = 1.0
 
@@ -25,8 +26,11 @@ def headline(record: Evaluation) -> Text:
     low, high = record.timing.interval
     standing = record.standing
     line = Text(f"passed, {standing}", style=f"bold {_COLOURS[standing]}")
-    wide = "; too wide to tell, measure again on a quieter machine" if standing == "unclear" else ""
-    return line + Text(f"  {record.timing.speedup:.3g}x eager (95 % between {low:.3g} and {high:.3g}{wide})")
+    told = f"{record.timing.speedup:.3g}x eager (95 % between {low:.3g} and {high:.3g}"
+    if standing == "unclear":
+        larger = "" if record.sizes in _LARGEST else "at larger --sizes, or "
+        told += f"; too wide to tell, measure again {larger}on a quieter machine"
+    return line + Text(f"  {told})")
 
 
 def _timing_rows(table: Table, timing: Timing) -> None:
@@ -100,4 +104,4 @@ def show(record: Evaluation) -> None:
         table.add_row("note", note)
     console.print(table)
     if not record.passed and record.log.strip():
-        console.print(Text("\n".join(record.log.strip().splitlines()[-_LOG_LINES:]), style="dim"))
+        console.print(Text("\n".join(record.log.strip().splitlines()[-_LOG_LINES:]), style="dim"), soft_wrap=True)

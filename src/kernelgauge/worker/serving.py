@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,6 +20,11 @@ from kernelgauge.wire.messages import LARGEST_TEXT, await_awake, send
 Answer = dict[str, Any]
 """The fields of a `messages.Claim`."""
 
+# Where frames lie that lead to a stranger's code: this package, PyTorch's modules, the import system.
+_WAY_THERE = (
+    *(str(Path(file).parents[depth]) + os.sep for file, depth in ((__file__, 1), (torch.__file__, 0))),
+    "<frozen importlib",
+)
 # The call follows the staging of its inputs at once.
 _AWAKE_SECONDS = 0.005
 _OUT_OF_MEMORY = (
@@ -63,7 +70,7 @@ def _flush() -> None:
 
 def failure(stage: str, error: BaseException) -> Answer:
     """The claim that describes an exception."""
-    full = "".join(traceback.format_exception(error)).encode(errors="replace").decode()
+    full = _told(error).encode(errors="replace").decode()
     # Of a long template error the tail is notes: the lines that name the error come first.
     named = [line for line in full.splitlines() if COMPILER_ERROR.search(line)]
     text = "\n".join(line[:400] for line in named[:5]) + "\n" * bool(named) + full[-LARGEST_TEXT // 4 :]
@@ -71,6 +78,17 @@ def failure(stage: str, error: BaseException) -> Answer:
     memory = isinstance(error, MemoryError) or any(mark in summary for mark in _OUT_OF_MEMORY)
     kind = "OutOfMemory" if memory else type(error).__name__
     return {"event": "failed", "stage": stage, "kind": kind[:200], "message": text}
+
+
+def _told(error: BaseException) -> str:
+    """The traceback from the first frame of the code that was called, the whole of it if that was not reached."""
+    told = traceback.TracebackException.from_exception(error)
+    each: traceback.TracebackException | None = told
+    while each is not None:
+        entered = (place for place, frame in enumerate(each.stack) if not frame.filename.startswith(_WAY_THERE))
+        del each.stack[: next(entered, 0)]
+        each = each.__cause__ or each.__context__
+    return "".join(told.format())
 
 
 def warm_up(device: str) -> None:
