@@ -340,6 +340,13 @@ def headroom() -> str:
     return markdown(parts)
 
 
+def cards() -> str:
+    with _importing_from(ROOT / "benchmarks"):
+        from cards import blocks
+        from page_blocks import markdown
+    return markdown(blocks(json.loads((ROOT / "results" / "cards.json").read_text())))
+
+
 @contextmanager
 def _importing_from(folder: Path) -> Iterator[None]:
     """Programs of benchmarks/ find their neighbours in their own folder, or are modules of the repository."""
@@ -373,6 +380,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "expert": expert,
     "expert-variants": expert_variants,
     "headroom": headroom,
+    "cards": cards,
 }
 
 

@@ -103,8 +103,8 @@ def in_words(found: EvaluationCost) -> str:
     each = found.seconds / found.candidates
     stages = ", ".join(f"{stage.name} {100 * stage.share:.0f} %" for stage in found.stages if stage.share >= 0.005)
     attempts = f", {found.attempts:,} of them attempts," if found.attempts else ""
-    text = f"evaluator: {found.candidates:,} candidate{'s' * (found.candidates != 1)}{attempts} in {duration(found.seconds)} of its own time"
-    text += f", {each:.3g} s each, {found.per_hour:,.0f} an hour ({stages})"
+    text = f"evaluator: {found.candidates:,} candidate{'s' * (found.candidates != 1)}{attempts} in "
+    text += f"{duration(found.seconds)} of its own time, {each:.3g} s each, {found.per_hour:,.0f} an hour ({stages})"
     if found.clock_per_hour:
         text += f"; {found.clock_per_hour:,.0f} an hour by the clock{together(found)}"
     return text

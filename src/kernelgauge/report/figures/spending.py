@@ -39,9 +39,8 @@ def spending(spent: Spent, problems: Sequence[Answers]) -> Spending | None:
 def in_words(found: Spending) -> str:
     """One line for a reader."""
     spent = found.spent
-    parts = [
-        f"{spent.calls:,} call{'s' * (spent.calls != 1)}, {spent.tokens_read:,} tokens read, {spent.tokens_written:,} written"
-    ]
+    parts = [f"{spent.calls:,} call{'s' * (spent.calls != 1)}, {spent.tokens_read:,} tokens read, "]
+    parts[0] += f"{spent.tokens_written:,} written"
     if spent.usd is not None:
         parts[0] += f", ${spent.usd:,.2f}"
     for name, share in (("solved", found.solved), ("faster", found.faster)):
