@@ -2,14 +2,13 @@
 
     python benchmarks/cards.py results/cards.json H100/expert_strict H200/expert_strict H100/inductor_strict ...
 
-Takes run folders in any order; runs of one contestant under one protocol are compared with each other, kernel by
-kernel, as `kernelgauge compare` does. docs/results/cards.md shows the file. Needs no GPU.
+Takes run folders in any order; runs of one contestant under the same rules are compared with each other, kernel
+by kernel, as `kernelgauge compare` does. docs/results/cards.md shows the file. Needs no GPU.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -17,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from page_blocks import Block, Heading, Paragraph, Table
+from result_files import as_text
 
-from kernelgauge.errors import UsageError
-from kernelgauge.report.figures.hardware import Cell, across
+from kernelgauge.errors import KernelgaugeError, UsageError
+from kernelgauge.report.figures.hardware import Cell, Kept, Kernel, across, where
 from kernelgauge.runs import load
 from kernelgauge.schema import Evaluation
 
@@ -35,41 +35,37 @@ def cards(sources: Sequence[Path]) -> dict[str, Any]:
 
     Raises:
         StoreError: a folder is no run.
-        UsageError: no two of them hold one contestant under one protocol on different machines.
+        UsageError: no two of them hold one contestant under the same rules on different machines.
     """
-    groups: dict[tuple[str, str], list[list[Evaluation]]] = {}
+    alike: dict[tuple[str, ...], list[list[Evaluation]]] = {}
     for run in map(load, sources):
-        groups.setdefault((run.header.contestant, run.header.protocol), []).append(run.evaluations())
-    made = [_group(contestant, protocol, runs) for (contestant, protocol), runs in groups.items()]
-    found = [each for each in made if each is not None]
-    if not found:
-        raise UsageError("no two of these runs are of one contestant and protocol on different machines")
-    return {"kind": "cards", "groups": found}
+        head = run.header
+        rules = (head.protocol, head.protocol_digest, head.math, head.sizes)
+        alike.setdefault((head.contestant, *rules), []).append(run.evaluations())
+    groups, rows = [], []
+    for (contestant, protocol, *_), runs in alike.items():
+        if (kept := across(runs)) and kept.kernels:
+            groups.append({"contestant": contestant, "protocol": protocol} | _group(kept, runs))
+            rows += [{"group": len(groups) - 1} | _row(kernel) for kernel in kept.kernels]
+    if not groups:
+        raise UsageError("no two of these runs are of one contestant, under the same rules, on different machines")
+    return {"kind": "cards", "groups": groups, "rows": rows}
 
 
-def _group(contestant: str, protocol: str, runs: Sequence[Sequence[Evaluation]]) -> dict[str, Any] | None:
-    kept = across(runs)
-    if kept is None or not kept.kernels:
-        return None
+def _group(kept: Kept, runs: Sequence[Sequence[Evaluation]]) -> dict[str, Any]:
     dates: dict[str, list[str]] = {}
     for record in (record for run in runs for record in run):
-        dates.setdefault(record.environment.gpu or record.environment.cpu, []).append(f"{record.created:%Y-%m-%d}")
+        dates.setdefault(where(record), []).append(f"{record.created:%Y-%m-%d}")
     return {
-        "contestant": contestant,
-        "protocol": protocol,
         "machines": list(kept.machines),
         "dates": {machine: sorted({min(days), max(days)}) for machine, days in dates.items()},
         "wins": {one: {two: each.model_dump() for two, each in found.items()} for one, found in kept.wins.items()},
-        "kernels": [
-            {
-                "problem": kernel.problem,
-                "name": kernel.name,
-                "digest": kernel.candidate_digest,
-                "cells": {machine: _small(cell) for machine, cell in kernel.cells.items()},
-            }
-            for kernel in kept.kernels
-        ],
     }
+
+
+def _row(kernel: Kernel) -> dict[str, Any]:
+    cells = {machine: _small(cell) for machine, cell in kernel.cells.items()}
+    return {"problem": kernel.problem, "name": kernel.name, "digest": kernel.candidate_digest, "cells": cells}
 
 
 def _small(cell: Cell) -> list[Any]:
@@ -80,10 +76,11 @@ def _small(cell: Cell) -> list[Any]:
 
 def blocks(content: dict[str, Any]) -> Iterator[Block]:
     """For each contestant and protocol, and each two machines: who keeps a win, and where the two differ most."""
-    for group in content["groups"]:
+    for number, group in enumerate(content["groups"]):
+        own = [row for row in content["rows"] if row["group"] == number]
         yield Heading(f"`{group['contestant']}` under `{group['protocol']}`")
         for one, other in combinations(group["machines"], 2):
-            both = [kernel for kernel in group["kernels"] if {one, other} <= kernel["cells"].keys()]
+            both = [kernel for kernel in own if {one, other} <= kernel["cells"].keys()]
             if both:
                 yield from _pair(group, one, other, both)
 
@@ -162,13 +159,10 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("runs", type=Path, nargs="+")
     given = parser.parse_args()
-    made = cards(given.runs)
-    head, rows = json.dumps(made | {"groups": "GROUPS"}, indent=1), []
-    for group in made["groups"]:
-        lines = ",\n".join(json.dumps(kernel, separators=(",", ":")) for kernel in group["kernels"])
-        own = json.dumps(group | {"kernels": "KERNELS"}, indent=1)
-        rows.append(own.replace('"KERNELS"', f"[\n{lines}\n]"))
-    given.out.write_text(head.replace('"GROUPS"', "[\n" + ",\n".join(rows) + "\n]") + "\n")
+    try:
+        given.out.write_text(as_text(cards(given.runs)))
+    except KernelgaugeError as error:
+        parser.exit(error.exit_code, f"{error}\n")
 
 
 if __name__ == "__main__":

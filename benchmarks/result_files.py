@@ -61,6 +61,14 @@ def small(source: Path, as_aa: bool = False) -> dict[str, Any]:
     return shortened(_head(run, records) | made)
 
 
+def as_text(content: dict[str, Any]) -> str:
+    """What is committed: a line a row, so that differences between two measurements can be read."""
+    rows = {"rows": []} | content
+    head = {key: value for key, value in rows.items() if key != "rows"}
+    lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows["rows"])
+    return json.dumps(head, indent=1)[:-2] + f',\n "rows": [\n{lines}\n]\n}}\n'
+
+
 def shortened(value: Any) -> Any:
     """The same JSON with six significant digits, which is below the noise, and null for what is not finite."""
     if isinstance(value, dict):

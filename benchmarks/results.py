@@ -21,7 +21,7 @@ from typing import Any
 
 from headroom_page import headroom
 from page_blocks import Block, Heading, Paragraph, markdown, page
-from result_files import shortened, small
+from result_files import as_text, shortened, small
 from result_pages import blocks
 
 from kernelgauge.errors import KernelgaugeError
@@ -40,11 +40,7 @@ def written(folder: Path, name: str, source: str) -> Path:
         made = shortened(headroom([Path(each) for each in source.split("+")]))
     else:
         made = small(Path(source), as_aa=name.startswith("aa"))
-    rows = {"rows": []} | made
-    head = {key: value for key, value in rows.items() if key != "rows"}
-    # A line a row: differences between two measurements can then be read.
-    lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows["rows"])
-    text = json.dumps(head, indent=1)[:-2] + f',\n "rows": [\n{lines}\n]\n}}\n'
+    text = as_text(made)
     if len(text.encode()) > LARGEST_BYTES:
         raise SystemExit(f"{source} becomes {len(text.encode())} bytes, more than {LARGEST_BYTES}: not written")
     path = folder / f"{name}.json"

@@ -120,6 +120,10 @@ def test_a_real_traceback_reaches_the_feedback(session: Session) -> None:
     assert verdict.outcome == "runtime_error"
     said = errors(verdict.log, source)
     assert ">    7 |         return torch.no_such_function(y)" in said and "AttributeError" in said
+    # Raised by the call itself: no line of the candidate has a part in it.
+    verdict = session.evaluate(problem, source, timed=False)
+    assert verdict.reason.startswith("forward: TypeError") and "worker/candidate.py" in verdict.log
+    assert errors(verdict.log, source + "\n" * 1000) == ""
 
 
 # ---------------------------------------------------------------- verdicts in words

@@ -19,7 +19,7 @@ from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.worker_errors import WORKER_FAILURES
 from kernelgauge.sandbox.zygote_client import Zygote
 from kernelgauge.schema import Candidate, Outcome
-from kernelgauge.wire.candidate_commands import Build, Rehearse
+from kernelgauge.wire.candidate_commands import CANDIDATE_FILE, Build, Rehearse
 from kernelgauge.wire.error_text import compiler_error, last_line
 
 _LOG_TAIL = 12_000
@@ -198,7 +198,7 @@ class Builder:
         """The file that the process builds, which makes way for others."""
         if order.device != "cpu":
             step_back(process.pid)
-        path = process.scratch / "candidate.py"
+        path = process.scratch / CANDIDATE_FILE
         path.write_text(order.candidate.source)
         return path
 

@@ -9,6 +9,9 @@ from kernelgauge.config import MathMode
 from kernelgauge.wire.commands import Command
 from kernelgauge.wire.initialisers import Randomise
 
+CANDIDATE_FILE = "candidate.py"
+"""Name of the file that a command has built or loaded, whoever wrote it."""
+
 
 @dataclass(frozen=True)
 class Build(Command, answer="loaded"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import sys
 import traceback
@@ -13,6 +12,7 @@ from typing import Any
 
 import torch
 
+from kernelgauge.wire.candidate_commands import CANDIDATE_FILE
 from kernelgauge.wire.commands import Command, receive_command
 from kernelgauge.wire.error_text import COMPILER_ERROR
 from kernelgauge.wire.messages import LARGEST_TEXT, await_awake, send
@@ -20,11 +20,6 @@ from kernelgauge.wire.messages import LARGEST_TEXT, await_awake, send
 Answer = dict[str, Any]
 """The fields of a `messages.Claim`."""
 
-# Where frames lie that lead to a stranger's code: this package, PyTorch's modules, the import system.
-_WAY_THERE = (
-    *(str(Path(file).parents[depth]) + os.sep for file, depth in ((__file__, 1), (torch.__file__, 0))),
-    "<frozen importlib",
-)
 # The call follows the staging of its inputs at once.
 _AWAKE_SECONDS = 0.005
 _OUT_OF_MEMORY = (
@@ -81,14 +76,20 @@ def failure(stage: str, error: BaseException) -> Answer:
 
 
 def _told(error: BaseException) -> str:
-    """The traceback from the first frame of the code that was called, the whole of it if that was not reached."""
+    """The traceback from where it enters the file that was loaded, the whole of it if it does not."""
     told = traceback.TracebackException.from_exception(error)
     each: traceback.TracebackException | None = told
     while each is not None:
-        entered = (place for place, frame in enumerate(each.stack) if not frame.filename.startswith(_WAY_THERE))
+        entered = (place for place, frame in enumerate(each.stack) if _was_loaded(frame.filename))
         del each.stack[: next(entered, 0)]
         each = each.__cause__ or each.__context__
     return "".join(told.format())
+
+
+def _was_loaded(filename: str) -> bool:
+    path = Path(filename)
+    # A module beside this one has the same name.
+    return path.name == CANDIDATE_FILE and path.parent != Path(__file__).parent
 
 
 def warm_up(device: str) -> None:

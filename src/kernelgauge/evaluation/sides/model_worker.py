@@ -25,7 +25,7 @@ from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.worker_errors import WORKER_FAILURES
 from kernelgauge.sandbox.zygote_client import Zygote, worker_device
 from kernelgauge.schema import Outcome
-from kernelgauge.wire.candidate_commands import Construct, DigestParameters, Load, PeakMemory, Trim
+from kernelgauge.wire.candidate_commands import CANDIDATE_FILE, Construct, DigestParameters, Load, PeakMemory, Trim
 from kernelgauge.wire.commands import Attach, Command, Detach
 from kernelgauge.wire.initialisers import Randomise
 from kernelgauge.wire.messages import Claim, TensorSpec
@@ -115,7 +115,7 @@ class ModelWorker:
             raise Failure(Outcome.OUT_OF_MEMORY, str(error)) from error
         self.before_loading()
         scratch = self.process.scratch
-        path = scratch / "candidate.py"
+        path = scratch / CANDIDATE_FILE
         path.write_text(self._source.text)
         state_path = None
         if state is not None:  # written before the candidate can put a link in its place

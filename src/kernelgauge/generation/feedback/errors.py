@@ -16,7 +16,8 @@ _COMPILER = re.compile(
 )
 _GCC_EXCERPT = re.compile(r"\s*\d+ \|(?P<code>.*)")
 _LINKER = re.compile(r".*(undefined (?:reference|symbol)|multiple definition|ld returned|cannot find -l).*")
-_FRAME = re.compile(r'\s*File "(?:[^"]*/)?candidate\.py", line (?P<line>\d+), in (?P<where>.+)')
+# Not those of the worker's own module of that name.
+_FRAME = re.compile(r'\s*File "(?:[^"]*/)?(?<!/worker/)candidate\.py", line (?P<line>\d+), in (?P<where>.+)')
 _EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Failed|Unsupported|Interrupt)(?::.*)?$")
 
 
