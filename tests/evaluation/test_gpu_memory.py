@@ -204,6 +204,8 @@ def test_a_hog_is_out_of_memory_however_it_takes_it(capped: Session, source: str
     memory = record.gpu_memory
     assert memory is not None and memory.candidate_gb is not None, record.reason
     assert memory.candidate_gb > 1.5 and f"its process held {memory.candidate_gb:.2f} GB" in record.reason
+    assert memory.before_gb is not None
+    assert f"{memory.before_gb:.2f} GB of the device were in use before it began" in record.reason
     after = judged(capped, identical(RELU))
     assert after.outcome is Outcome.PASSED, after.reason
 

@@ -18,6 +18,7 @@ from kernelgauge.checks.memory_plan import USUAL
 from kernelgauge.cli.main import app
 from kernelgauge.config import Limits, load_protocol
 from kernelgauge.errors import ReferenceTooLarge
+from kernelgauge.evaluation.resources.memory_use import MemoryUse
 from kernelgauge.hardware import environment
 from kernelgauge.problems.facts import facts
 from kernelgauge.problems.loader import load_problem
@@ -214,6 +215,7 @@ def test_a_record_says_whose_word_each_figure_is() -> None:
     memory = GpuMemory(
         available_gb=24,
         cap_gb=24,
+        before_gb=0.75,
         peak_gb=9.5,
         regions_gb=2.25,
         reference_gb=1.5,
@@ -221,7 +223,7 @@ def test_a_record_says_whose_word_each_figure_is() -> None:
         candidate_claim_gb=0.5,
     )
     assert memory.line == (
-        "9.50 of 24 GB (cap) at most; regions 2.25; reference's worker held 1.50; "
+        "9.50 of 24 GB (cap) at most; 0.75 in use before; regions 2.25; reference's worker held 1.50; "
         "candidate's worker held 3.75, 0.50 by its own word"
     )
     row = make_evaluation(gpu_memory=memory).summary()
@@ -229,6 +231,12 @@ def test_a_record_says_whose_word_each_figure_is() -> None:
     assert make_evaluation(environment=make_environment()).summary()["gpu_memory_peak_gb"] is None
     with pytest.raises(ValueError, match="cannot be available under a cap"):
         GpuMemory(available_gb=80, cap_gb=24, peak_gb=1, regions_gb=1)
+
+
+def test_who_runs_out_of_memory_is_told_what_others_held() -> None:
+    assert MemoryUse("cuda", before=2 * GB).blame() == (
+        "; a copy of the reference has room enough; 2.00 GB of the device were in use before it began"
+    )
 
 
 def test_a_cap_needs_a_gpu_to_cap() -> None:

@@ -280,9 +280,7 @@ class Supervisor:
                 if not self.memory.has_room(job.problem, job.protocol, job.device, job.plan, tried):
                     raise ReferenceTooLarge("a copy of the reference has no room beside it either")
         assert progress.failure is not None and account.memory_use is not None
-        if (held := account.memory_use.held_by_candidate()) is not None:
-            progress.failure.reason += f"; when it ended, its process held {held:.2f} GB"
-        progress.failure.reason += "; a copy of the reference has room enough"
+        progress.failure.reason += account.memory_use.blame()
 
     def _has_room_for_a_copy(self, job: Job, timed: bool) -> bool:
         same = Candidate(problem=job.problem.key, source=job.problem.source, backend="torch")

@@ -23,6 +23,9 @@ class GpuMemory(Record):
     needed_gb: Amount | None = None
     """What a copy of the reference needs at the least, by shapes alone (`checks.memory`); None where shapes are not
     known without running it."""
+    before_gb: Amount | None = None
+    """What was in use before anything of this evaluation came, by the driver: by other programs, and by this one's
+    processes that stood ready. None in older records."""
     peak_gb: Amount
     """The most that was in use at once, all processes together, by the driver; looked at every few milliseconds while
     both sides were opened and checked, not while they were timed."""
@@ -50,7 +53,9 @@ class GpuMemory(Record):
             if held is not None:
                 workers.append(f"{name}'s worker held {held:.2f}{said}")
         there = f"{self.available_gb:.4g} GB" + ("" if self.cap_gb is None else " (cap)")
-        return "; ".join([f"{self.peak_gb:.2f} of {there} at most", f"regions {self.regions_gb:.2f}", *workers])
+        before = [] if self.before_gb is None else [f"{self.before_gb:.2f} in use before"]
+        parts = [f"{self.peak_gb:.2f} of {there} at most", *before, f"regions {self.regions_gb:.2f}", *workers]
+        return "; ".join(parts)
 
     @model_validator(mode="after")
     def _cap_holds(self) -> GpuMemory:

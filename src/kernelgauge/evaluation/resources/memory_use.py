@@ -73,10 +73,12 @@ class MemoryUse:
         candidate.process.await_end()
         self._note("candidate_gb", max(0, before - _in_use(self._device)))
 
-    def held_by_candidate(self) -> float | None:
-        """GB that the candidate's process held, where that is known."""
-        size = self._workers.get("candidate_gb")
-        return None if size is None else in_gb(size)
+    def blame(self) -> str:
+        """How the reason goes on of a candidate that ran out of memory where a copy of the reference did not."""
+        held = self._workers.get("candidate_gb")
+        known = "" if held is None else f"; when it ended, its process held {in_gb(held):.2f} GB"
+        before = f"{in_gb(self.before):.2f} GB of the device were in use before it began"
+        return f"{known}; a copy of the reference has room enough; {before}"
 
     def _note(self, field: str, size: int | None) -> None:
         if size is not None:
@@ -90,6 +92,7 @@ class MemoryUse:
             available_gb=in_gb(available),
             cap_gb=cap_gb,
             needed_gb=None if needed is None else in_gb(needed),
+            before_gb=in_gb(self.before),
             peak_gb=in_gb(self._peak),
             regions_gb=in_gb(account(self._device).most),
             **{field: in_gb(size) for field, size in self._workers.items()},
