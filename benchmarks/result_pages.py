@@ -33,7 +33,8 @@ def origin(content: Content) -> str:
     parts.append(f"Kernelgauge {header.get('kernelgauge') or environment['kernelgauge']}, {content['date'][:10]}")
     if header:
         rules = f"Protocol `{header['protocol']}` ({header['protocol_digest']}), {header['sizes']} sizes"
-        parts.append(f"{rules}, {header['problems']} problems asked for")
+        asked = header["problems"]
+        parts.append(f"{rules}, {asked} problem{'' if asked == 1 else 's'} asked for")
     commands = content.get("commands") or [content.get("command") or header.get("command")]
     shown = [each if isinstance(each, str) else " ".join(each) for each in commands if each]
     parts.append("; ".join(f"`{each}`" for each in shown) or "The command was not recorded")
