@@ -284,6 +284,23 @@ def test_a_compile_that_takes_too_long_is_no_candidate() -> None:
     assert "0.1 s" in answer.reason
 
 
+def test_a_search_path_is_that_of_whoever_set_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The compile runs in another folder: what is relative there would be another module, or none."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "reduction_sizes.py").write_text("rows, columns = 12, 33\n")
+    monkeypatch.chdir(tmp_path)
+    installed = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["mine", *filter(None, installed)]))
+    _candidate(REDUCTION.replace("rows, columns = 12, 33", "from reduction_sizes import columns, rows"))
+
+
+def test_a_reference_that_ends_the_compile_says_so_in_its_first_line() -> None:
+    ends = "import os\nimport sys\n\nprint('a disk is missing', file=sys.stderr)\nos._exit(3)\n"
+    answer = _complete(REDUCTION + ends)
+    assert isinstance(answer, NoCandidate)
+    assert answer.reason.splitlines()[0] == "The Inductor compile ended with status 3: a disk is missing"
+
+
 def test_an_unknown_device_is_wrong_use() -> None:
     with pytest.raises(UsageError, match="cpu and cuda"):
         Inductor().complete(Problem(key="own", name="own", source=REDUCTION), 0, "tpu")

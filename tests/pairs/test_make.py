@@ -115,6 +115,18 @@ def test_inputs_are_found_by_trying_and_parameters_are_drawn() -> None:
         inferred("no", HEAD + "    def forward(self, x):\n        import os\n        os._exit(3)\n", made, ())
 
 
+def test_a_module_is_tried_with_the_search_path_that_was_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trial runs in another folder, where a relative path would lead nowhere."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "doubling.py").write_text("def doubled(x):\n    return x * 2\n")
+    monkeypatch.chdir(tmp_path)
+    installed = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["mine", *filter(None, installed)]))
+    made = Provenance(kind="folder", origin="net.py:1 Net", licence="MIT")
+    text = HEAD + "    def forward(self, x):\n        from doubling import doubled\n\n        return doubled(x)\n"
+    assert inferred("net", text, made, ()).sizes
+
+
 def test_a_module_that_wants_too_much_memory_is_none() -> None:
     made = Provenance(kind="folder", origin="net.py:1 Net", licence="MIT")
     greedy = "    def forward(self, x):\n        return torch.empty(5 << 30)[:0].sum() + x\n"  # 20 GiB, never touched

@@ -22,6 +22,7 @@ from kernelgauge.errors import MachineError, UsageError
 from kernelgauge.generation.turns import Turns
 from kernelgauge.hardware.cores import step_back
 from kernelgauge.hardware.environment import visible_devices
+from kernelgauge.sandbox.start import import_path
 from kernelgauge.sandbox.zygote_client import BESIDE_A_GPU
 from kernelgauge.schema import Candidate, NoCandidate, Problem
 
@@ -124,7 +125,8 @@ class Inductor:
         if child.returncode == -signal.SIGKILL:
             raise MachineError("The Inductor compile was killed from outside; is this machine out of memory?")
         if child.returncode != 0:
-            return {"reason": f"The Inductor compile ended with status {child.returncode}.\n{err[-TAIL:]}"}
+            last = (err.strip().splitlines() or ["it printed nothing"])[-1]
+            return {"reason": f"The Inductor compile ended with status {child.returncode}: {last}\n{err[-TAIL:]}"}
         answer: dict[str, str] = json.loads(out)
         return answer
 
@@ -136,6 +138,7 @@ def _environment(scratch: str, device: str) -> dict[str, str]:
         sees = {"CUDA_VISIBLE_DEVICES": visible_devices(device), "OMP_NUM_THREADS": str(BESIDE_A_GPU)}
     return (
         os.environ
+        | import_path()
         | sees
         | {
             "TORCHINDUCTOR_CACHE_DIR": f"{scratch}/cache",

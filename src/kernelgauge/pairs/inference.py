@@ -14,6 +14,7 @@ from typing import Any
 
 from kernelgauge.errors import MachineError
 from kernelgauge.pairs.module import Module, NoModule, NotInTime, Provenance
+from kernelgauge.sandbox.start import import_path
 
 _SECONDS = 120.0
 _UNDER_WAY: set[subprocess.Popen[str]] = set()
@@ -69,7 +70,7 @@ def _started(scratch: str) -> subprocess.Popen[str]:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=scratch,
-            env=os.environ | {"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"},
+            env=os.environ | import_path() | {"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"},
             text=True,
             start_new_session=True,
         )

@@ -7,10 +7,12 @@ imported, and a quarter of its compiler's.
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 
 
 @contextmanager
@@ -22,6 +24,12 @@ def importing() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def import_path() -> dict[str, str]:
+    """The variable PYTHONPATH, if it is set, for a process that begins in another folder than this one."""
+    folders = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
+    return {"PYTHONPATH": os.pathsep.join(str(Path(folder).absolute()) for folder in folders)} if folders else {}
 
 
 def main() -> None:

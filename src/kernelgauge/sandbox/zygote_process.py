@@ -8,13 +8,13 @@ import socket
 import subprocess
 import sys
 from contextlib import ExitStack, suppress
-from pathlib import Path
 
 from kernelgauge.backends.base import search_path
 from kernelgauge.config import Settings
 from kernelgauge.errors import MachineError
 from kernelgauge.hardware.cores import off_launch_cores
 from kernelgauge.sandbox.reaper import is_readable
+from kernelgauge.sandbox.start import import_path
 from kernelgauge.wire.messages import receive, send
 
 KEEP_FREED_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**46)}
@@ -111,9 +111,7 @@ class BaseZygote(ZygoteProcess):
         for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"):
             if name in os.environ:
                 environment[name] = os.environ[name]
-        if folders := [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]:
-            # It runs in another folder than whoever has set this.
-            environment["PYTHONPATH"] = os.pathsep.join(str(Path(folder).absolute()) for folder in folders)
+        environment |= import_path()
         self._process = subprocess.Popen(
             # -P: nothing is imported from the folder that it runs in, nor may workers read there.
             [sys.executable, "-P", "-u", "-m", *_PROGRAM, str(theirs.fileno())],
