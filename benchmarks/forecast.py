@@ -58,12 +58,13 @@ NOTES = (
     "broken ones mostly on the H100, PyTorch's modes on the H200 alone: the split `gpu` is in part one by "
     "contestant. The split `same-kernels` is not: its rows are programs that were timed on both.",
     "**What it shows.** On unseen problems by known contestants, and on an unseen GPU, texts tell something: "
-    "`nearest` and the trees are better than always 1x in bin error, and their intervals do not meet. Of unseen "
-    "contestants none is surely better in bin error; in CRPS `nearest` and the trees are lower. What was timed on"
-    " one card tells much of the same program on the other: the trees and `nearest` name its class in 77 to 78 of 100 "
-    "cases. Bytes and FLOPs over peaks say how far a kernel could get, not how far it gets: alone they are "
-    "little better than the frequencies. An order by `length`, `nearest` or the trees saves 29 to 37 % of the "
-    "evaluations, on an unseen GPU too. Whoever claims to foresee speed has to state the split.",
+    "`nearest` and the trees are better than always 1x in bin error, and their intervals do not meet. Of "
+    "unseen contestants none is surely better in bin error; in CRPS `nearest` and the trees are lower. What "
+    "was timed on one card tells much of the same program on the other: the trees and `nearest` name its "
+    "class in 77 to 78 of 100 cases. Bytes and FLOPs over peaks say how far a kernel could get, not how far "
+    "it gets: alone they are little better than the frequencies. An order by `length`, `nearest` or the trees "
+    "saves 29 to 37 % of the evaluations, on an unseen GPU too. Whoever claims to foresee speed has to state "
+    "the split.",
 )
 EXPERT = (
     "h100/expert_strict.json",
