@@ -289,8 +289,7 @@ def test_a_search_path_is_that_of_whoever_set_it(tmp_path: Path, monkeypatch: py
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "reduction_sizes.py").write_text("rows, columns = 12, 33\n")
     monkeypatch.chdir(tmp_path)
-    installed = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["mine", *filter(None, installed)]))
+    monkeypatch.setenv("PYTHONPATH", "mine", prepend=os.pathsep)
     _candidate(REDUCTION.replace("rows, columns = 12, 33", "from reduction_sizes import columns, rows"))
 
 

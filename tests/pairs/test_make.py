@@ -120,8 +120,7 @@ def test_a_module_is_tried_with_the_search_path_that_was_set(tmp_path: Path, mon
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "doubling.py").write_text("def doubled(x):\n    return x * 2\n")
     monkeypatch.chdir(tmp_path)
-    installed = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["mine", *filter(None, installed)]))
+    monkeypatch.setenv("PYTHONPATH", "mine", prepend=os.pathsep)
     made = Provenance(kind="folder", origin="net.py:1 Net", licence="MIT")
     text = HEAD + "    def forward(self, x):\n        from doubling import doubled\n\n        return doubled(x)\n"
     assert inferred("net", text, made, ()).sizes
