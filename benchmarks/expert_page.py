@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,21 +28,38 @@ _KNOWN = ("faster", "tie", "slower", "unclear")
 
 def expert(folder: Path) -> Iterator[Block]:
     """Every `expert_*.json` of a folder that holds rows of candidates, the strictest protocol first."""
+    found = _files(folder)
+    for protocol, path, content in found:
+        yield Heading(f"Under {protocol}", 3)
+        others = {row["problem"] for name, _, each in found if name == protocol for row in each["rows"]}
+        yield Paragraph(_summary(content, path, len(set(Expert().problems()) - others)))
+        yield from _kernels(content["rows"])
+
+
+def wins(folders: Sequence[Path]) -> Iterator[Block]:
+    """Wins that others published, and those of `expert`: a column for each machine and protocol in these folders."""
+    columns: dict[str, dict[str, str]] = {}
+    for protocol, _, content in (each for folder in folders for each in _files(folder)):
+        machine = str(content["environment"]["gpu"] or content["environment"]["cpu"]).removeprefix("NVIDIA ")
+        times = {row["problem"]: _times(row) for row in content["rows"] if row.get("speedup")}
+        columns.setdefault(f"{machine}, {protocol}", {}).update(times)
+    rows = [
+        [what, f"{paper:.1f}", problem, *(times.get(problem, "–") for times in columns.values())]
+        for what, paper, problems in PUBLISHED
+        for problem in problems
+        if any(problem in times for times in columns.values())
+    ]
+    yield Table(["what", "paper", "problem", *columns], rows, frozenset({"what", "problem"}))
+
+
+def _files(folder: Path) -> list[tuple[str, Path, dict[str, Any]]]:
+    """Protocol, path and content of each file of this contestant, the strictest protocol first."""
     found = []
     for path in sorted(folder.glob("expert_*.json")):
         content = json.loads(path.read_text())
         if protocol := content.get("protocol") or content.get("header", {}).get("protocol"):
-            found.append((_PROTOCOLS.index(protocol), protocol, path, content))
-    for _, protocol, path, content in sorted(found, key=lambda each: each[:2]):
-        yield Heading(f"Under {protocol}", 3)
-        others = {row["problem"] for _, name, _, each in found if name == protocol for row in each["rows"]}
-        yield Paragraph(_summary(content, path, len(set(Expert().problems()) - others)))
-        yield from _kernels(content["rows"])
-        if content["rows"] and (wins := _published(content["rows"])):
-            yield Paragraph(
-                "Wins that KernelBench's paper names, over eager on an L40S at its first, smaller sizes, and ours:"
-            )
-            yield Table(("what", "paper", "problem", "times as fast here"), wins, frozenset({"problem"}))
+            found.append((protocol, path, content))
+    return sorted(found, key=lambda each: (_PROTOCOLS.index(each[0]), each[1]))
 
 
 def _summary(content: dict[str, Any], path: Path, unjudged: int) -> str:
@@ -83,7 +100,7 @@ def _kernels(rows: list[dict[str, Any]]) -> Iterator[Block]:
 
 def _kernel(row: dict[str, Any], beside: bool) -> list[str]:
     cells = [row["problem"], f"{row['reference_ms']:.3g}", f"{row['candidate_ms']:.3g}"]
-    cells.append(f"{row['speedup']:.2f} ({row['low']:.2f} to {row['high']:.2f})")
+    cells.append(_times(row))
     if beside:
         over = row.get("speedup_over_strongest")
         cells += (
@@ -93,12 +110,5 @@ def _kernel(row: dict[str, Any], beside: bool) -> list[str]:
     return [*cells, f"{100 * share:.0f}%" if share else "–", row.get("bound_by", "–")]
 
 
-def _published(rows: list[dict[str, Any]]) -> list[list[str]]:
-    """Those of the published wins whose problem has a time here."""
-    times = {row["problem"]: f"{row['speedup']:.2f}" for row in rows if row.get("speedup")}
-    return [
-        [what, f"{paper:.1f}", problem, times[problem]]
-        for what, paper, problems in PUBLISHED
-        for problem in problems
-        if problem in times
-    ]
+def _times(row: dict[str, Any]) -> str:
+    return f"{row['speedup']:.2f} ({row['low']:.2f} to {row['high']:.2f})"

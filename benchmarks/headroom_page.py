@@ -13,6 +13,7 @@ from typing import Any
 from page_blocks import Block, Paragraph, Table
 
 from kernelgauge.errors import StoreError
+from kernelgauge.hardware.peaks import read
 from kernelgauge.problems.catalogue import select
 from kernelgauge.report.figures.headroom import WORTH, headrooms
 from kernelgauge.runs import load
@@ -21,16 +22,20 @@ STEPS = (WORTH, 1.1, 1.25, 2.0)
 """Gains over PyTorch's fastest mode, at most, that problems are counted by."""
 
 
-def headroom(sources: Sequence[Path]) -> dict[str, Any]:
+def headroom(sources: Sequence[Path], peaks: Path | None = None) -> dict[str, Any]:
     """Rows of all problems that have a bound in these runs of one machine.
+
+    Args:
+        peaks: a file of `kernelgauge doctor --measure --json`; the bounds are by these.
 
     Raises:
         StoreError: a folder is no run, or nothing in them has a bound.
-        UsageError: the runs are of several machines or settings.
+        UsageError: the runs are of several machines or settings, or the peaks are unreadable or of another machine.
     """
     runs = [load(each) for each in sources]
     records = [record for run in runs for record in run.latest()]
-    found = headrooms(records)
+    measured = read(peaks) if peaks else None
+    found = headrooms(records, measured)
     if not found:
         raise StoreError(
             f"no record in {', '.join(map(str, sources))} has a bound: `kernelgauge doctor --measure` first"
@@ -47,7 +52,7 @@ def headroom(sources: Sequence[Path]) -> dict[str, Any]:
         "environment": newest.environment.model_dump(mode="json"),
         "date": newest.created.isoformat(timespec="seconds"),
         "figures": {
-            "peaks": sorted({record.bound.peaks for record in records if record.bound}),
+            "peaks": [measured.label] if measured else sorted({each.bound.peaks for each in records if each.bound}),
             "held": dict(Counter(row["best_by"] for row in rows).most_common()),
             "to_win": {f"{step:g}": sum(row["to_win"] <= step for row in rows) for step in STEPS},
             "hopeless": [row["problem"] for row in rows if not row["winnable"]],

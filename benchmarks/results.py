@@ -6,10 +6,10 @@
 
 Each NAME=SOURCE is a run folder (of `aa.py`, `kernelgauge run`, `kernelgauge baseline`) or the JSON of
 `throughput.py` or `gpu_memory.py`; it becomes FOLDER/NAME.json. `headroom` is made of several run folders of one
-machine: who holds which problem, and what is left. `README.md` shows all such files of the folder, and
-`index.html`, which is not committed, a row for every problem as well. The mode eager of baselines is the reference
-against a copy of itself: `aa=BASELINES` takes that. Needs no GPU and no network, and no machine like the one that
-measured.
+machine: who holds which problem, and what is left; where FOLDER has a `peaks.json` (`kernelgauge doctor --measure
+--json`), bounds are by these. `README.md` shows all such files of the folder, and `index.html`, which is not
+committed, a row for every problem as well. The mode eager of baselines is the reference against a copy of itself:
+`aa=BASELINES` takes that. Needs no GPU and no network, and no machine like the one that measured.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def written(folder: Path, name: str, source: str) -> Path:
     Raises SystemExit if that comes out too large to be committed.
     """
     if name == "headroom":
-        made = shortened(headroom([Path(each) for each in source.split("+")]))
+        peaks = folder / "peaks.json"
+        made = shortened(headroom([Path(each) for each in source.split("+")], peaks if peaks.exists() else None))
     else:
         made = small(Path(source), as_aa=name.startswith("aa"))
     text = as_text(made)

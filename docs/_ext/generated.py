@@ -316,15 +316,19 @@ def expert() -> str:
     return markdown(blocks(ROOT / "results" / "h100"))
 
 
+def expert_wins() -> str:
+    with _importing_from(ROOT / "benchmarks"):
+        from expert_page import wins as blocks
+        from page_blocks import markdown
+    return markdown(blocks([ROOT / "results" / "h100", ROOT / "results" / "h200"]))
+
+
 def expert_variants() -> str:
-    path = ROOT / "results" / "h100" / "variants.json"
-    if not path.exists():
-        return "None of them has been measured yet."
     with _importing_from(ROOT):
         from benchmarks.expert_variants import table
         from benchmarks.page_blocks import markdown
-    content = json.loads(path.read_text())
-    return markdown(table(content["rows"], content["machine"]))
+    contents = [json.loads(path.read_text()) for path in sorted(ROOT.glob("results/*/variants.json"))]
+    return "\n".join(markdown(table(each["rows"], each["machine"])) for each in contents)
 
 
 def headroom() -> str:
@@ -378,6 +382,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "metrics": metrics,
     "pairs": pairs,
     "expert": expert,
+    "expert-wins": expert_wins,
     "expert-variants": expert_variants,
     "headroom": headroom,
     "cards": cards,

@@ -43,7 +43,7 @@ def expert(tmp_path: Path) -> Path:
         "1/49": {"speedup": 0.8, "bound": BOUND},
         "2/14": {"speedup": None, "outcome": "wrong_precision"},
     }.items():
-        run.append(*make_answer(problem, contestant="expert", **changes))
+        run.append(*make_answer(problem, contestant="expert", math="ieee", **changes))
     return run.path
 
 
@@ -51,6 +51,7 @@ def test_the_table_of_expert_counts_and_shows_pytorchs_fastest_mode(
     results: ModuleType, expert: Path, tmp_path: Path
 ) -> None:
     from expert_page import expert as blocks
+    from expert_page import wins
     from page_blocks import markdown
 
     folder = tmp_path / "h100"
@@ -63,7 +64,16 @@ def test_the_table_of_expert_counts_and_shows_pytorchs_fastest_mode(
     assert "2/14 (wrong precision)" in text
     assert "| 1/12 | 2 | 0.5 | 4.00 (3.96 to 4.04) | compile | 1 | 2.00 | 50% | memory |" in text
     assert text.index("| 1/12 | 2 ") < text.index("| 1/49 | 2 "), "the largest first"
-    assert "| product with a diagonal matrix | 13.0 | 1/12 | 4.00 |" in text and "triplet" not in text
+
+    other = tmp_path / "h200"
+    other.mkdir()
+    (other / "expert_strict.json").write_text(
+        (folder / "expert_strict.json").read_text().replace("NVIDIA H200", "NVIDIA B200").replace("2/14", "1/99")
+    )
+    text = markdown(wins([folder, other]))
+    assert "| what | paper | problem | H200, strict | B200, strict |" in text
+    assert "| product with a diagonal matrix | 13.0 | 1/12 | 4.00 (3.96 to 4.04) | 4.00 (3.96 to 4.04) |" in text
+    assert "| softsign | 1.3 | 1/30 | 1.31" in text and "triplet" not in text, "what has no time is left out"
 
 
 def test_what_is_left_to_gain_comes_from_several_runs(results: ModuleType, expert: Path, tmp_path: Path) -> None:
@@ -72,7 +82,8 @@ def test_what_is_left_to_gain_comes_from_several_runs(results: ModuleType, exper
 
     baselines = Run.create(tmp_path / "baselines", make_header(contestant="pytorch", problems=("1/30",)))
     near = BOUND.model_copy(update={"bound_ms": 1.95, "bytes_ms": 1.95, "headroom": 2.0 / 1.95})
-    baselines.append(*make_answer("1/3", speedup=1.0, contestant="pytorch", sample=MODES.index("eager"), bound=near))
+    changes = {"speedup": 1.0, "sample": MODES.index("eager"), "bound": near, "math": "ieee"}
+    baselines.append(*make_answer("1/3", contestant="pytorch", **changes))
     folder = tmp_path / "h100"
     folder.mkdir()
     path = results.written(folder, "headroom", f"{expert}+{baselines.path}")
@@ -85,6 +96,10 @@ def test_what_is_left_to_gain_comes_from_several_runs(results: ModuleType, exper
     assert len(content["figures"]["missing"]) == 246 and "246 have no bound in these runs: 1/1, 1/2, 1/4" in text
     assert "| nobody can win by more than 5 % |" in text and "| expert | 1.00x |" in text
     assert "What is left to gain" in markdown(results.parts(folder)), "the page of the machine has it too"
+    (folder / "peaks.json").write_text((ROOT / "results" / "h200" / "peaks.json").read_text())
+    by_these = json.loads(results.written(folder, "headroom", f"{expert}+{baselines.path}").read_text())
+    assert by_these["figures"]["peaks"] == ["measured"]
+    assert by_these["rows"][0]["bound_ms"] < 0.001 < content["rows"][0]["bound_ms"], "of the work in the record"
     with pytest.raises(StoreError, match="no run"):
         results.written(folder, "headroom", f"{expert}+{tmp_path / 'nowhere'}")
 
@@ -99,4 +114,5 @@ def test_committed_files_become_pages() -> None:
     finally:
         sys.path.remove(str(ROOT / "docs" / "_ext"))
     assert "### Under quick" in generated.PARTS["expert"]() or "### Under strict" in generated.PARTS["expert"]()
+    assert "| 1/12 | " in generated.PARTS["expert-wins"]() and "in Triton" in generated.PARTS["expert-variants"]()
     assert "| 3/50 |" in generated.PARTS["headroom"]()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from h100_kernels import SHARED_MEMORY, compiled, two_trials
 
+from kernelgauge.backends.cuda import cuda_home
 from kernelgauge.backends.registry import detect
 from kernelgauge.config import Limits
 from kernelgauge.expert.contestant import Expert
@@ -67,6 +68,9 @@ def code_of(problem: str) -> str:
     return "".join(text.splitlines(keepends=True)[note.end_lineno :])
 
 
+TRITON, CUDA = ([key for key in PROBLEMS if detect(text_of(key)) == name] for name in ("triton", "cuda"))
+
+
 def as_a_proof(key: str) -> Any:
     return pytest.param(key, marks=pytest.mark.proof(text=code_of(key), family="expert", days=60))
 
@@ -84,7 +88,7 @@ def protocol(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("problem", [as_a_proof(key) for key in PROBLEMS])
+@pytest.mark.parametrize("problem", [as_a_proof(key) for key in TRITON])
 def test_it_is_right(problem: str, patient: Session, protocol: str) -> None:
     """By the interpreter, at sizes that fill no tile. `any`: what ran is not the question, and is not watched."""
     record = patient.evaluate(
@@ -99,8 +103,26 @@ def test_it_is_right(problem: str, patient: Session, protocol: str) -> None:
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("problem", [as_a_proof(key) for key in PROBLEMS])
+@pytest.mark.parametrize("problem", [as_a_proof(key) for key in TRITON])
 def test_every_kernel_compiles_for_an_h100_and_fits(problem: str, tmp_path: Path) -> None:
     """The interpreter takes what a compiler refuses: a branch with None in it, more shared memory than there is."""
     kernels = compiled(problem, text_of(problem), tmp_path)
     assert kernels and max(kernels.values()) <= SHARED_MEMORY, kernels
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(cuda_home() is None, reason="nvcc is neither on the path nor under CUDA_HOME")
+@pytest.mark.parametrize("problem", [as_a_proof(key) for key in CUDA])
+def test_cuda_compiles(problem: str, patient: Session) -> None:
+    candidate = Candidate(problem=problem, source=text_of(problem), backend="cuda")
+    assert patient.supervisor.build(candidate, "cuda").folder is not None
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("sizes", ["odd", "small"])
+@pytest.mark.parametrize("problem", CUDA)
+def test_cuda_is_right_where_nothing_divides(problem: str, sizes: str, cache_folder: Path) -> None:
+    """On a GPU, since CUDA has no interpreter."""
+    with Session(device="cuda") as session:
+        record = session.evaluate(load_problem(problem, sizes), text_of(problem), backend="cuda", timed=False)
+    assert record.passed, record.reason

@@ -179,7 +179,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if ring == "test" and not named:
         out = {item.nodeid for item in items if _marked(item, "nightly")}
         out |= unchanged(found, [_read(RECORD), _remembered(config)], int(os.environ[ROTATION]))
-    config.stash[_RECORDER].count(ring, len(out), len(found) - len(out))
+    config.stash[_RECORDER].count(ring, len(out), len(found.keys() - out))
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in out])
     items[:] = [item for item in items if item.nodeid not in out]
 

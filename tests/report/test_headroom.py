@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from kernelgauge.cli.main import app
 from kernelgauge.errors import UsageError
 from kernelgauge.report.figures.headroom import headrooms
-from kernelgauge.schema import MODES, BaselineSpeedup, Evaluation
+from kernelgauge.schema import MODES, BaselineSpeedup, Evaluation, Peaks, Work
 from kernelgauge.store.run import Run
 
 
@@ -63,15 +63,53 @@ def test_machines_and_settings_are_not_mixed() -> None:
         headrooms([bounded("1/1", 2.0), other])
 
 
+PEAKS = Peaks(
+    device="cuda",
+    name="NVIDIA H200",
+    source="measured",
+    read_gbs=4000.0,
+    copy_gbs=4000.0,
+    ceiling_gbs=4800.0,
+    flops={"fp32": 5e13},
+    cache_bytes=0,
+)
+
+
+def test_bounds_are_by_the_peaks_that_are_given() -> None:
+    work = Work(flops=10**9, inputs=2 * 10**9, parameters=0, outputs=10**9)
+    record = bounded("1/1", 2.0, bound_ms=0.5, math="ieee")
+    assert record.bound is not None
+    record = record.model_copy(update={"bound": record.bound.model_copy(update={"work": work})})
+    (as_judged,), (by_these,) = headrooms([record]), headrooms([record], PEAKS)
+    assert as_judged.bound_ms == 0.5
+    assert by_these.bound_ms == pytest.approx(3e9 / 4000e9 * 1e3) and by_these.bound_by == "memory"
+    slower = PEAKS.model_copy(update={"flops": {"fp32": 1e12}})
+    assert headrooms([record], slower)[0].bound_by == "arithmetic"
+    with pytest.raises(UsageError, match=r"peaks are of NVIDIA H100, and 1/1 was measured on NVIDIA H200"):
+        headrooms([record], PEAKS.model_copy(update={"name": "NVIDIA H100"}))
+
+
 @pytest.mark.processes
 def test_the_list_of_problems_shows_it(tmp_path: Path) -> None:
     run = Run.create(tmp_path / "run", make_header(problems=("1/1", "1/2", "2/1")))
-    for each in (bounded("1/1", 2.0), bounded("1/2", 1.0, bound_ms=1.95), bounded("2/1", 2.0)):
-        run.append(each, make_candidate(each.problem))
+    for key, speedup, bound_ms in (("1/1", 2.0, 0.5), ("1/2", 1.0, 1.95), ("2/1", 2.0, 0.5)):
+        run.append(bounded(key, speedup, bound_ms, math="ieee"), make_candidate(key))
     said = CliRunner().invoke(app, ["problems", "list", "--level", "1", "--headroom", str(run.path)])
     assert said.exit_code == 0 and "2 problems; 1 can be won by more than 5 %" in said.output
     said = CliRunner().invoke(app, ["problems", "list", "--headroom", str(run.path), "--json"])
     assert [row["left"] for row in json.loads(said.stdout)] == pytest.approx([2.0, 2.0 / 1.95, 2.0])
+    peaks = tmp_path / "peaks.json"
+    peaks.write_text(PEAKS.model_dump_json())
+    asked = ["problems", "list", "--headroom", str(run.path), "--json", "--peaks", str(peaks)]
+    said = CliRunner().invoke(app, asked)
+    assert said.exit_code == 0, said.exception
+    by_these = [row["bound_ms"] for row in json.loads(said.stdout)]
+    assert by_these == pytest.approx([5e5 / 4000e9 * 1e3] * 3), "by the bytes of the records' work"
+    peaks.write_text("{}")
+    assert "is not what `kernelgauge doctor --measure --json` prints" in str(CliRunner().invoke(app, asked).exception)
+    peaks.unlink()
+    assert "no peaks in" in str(CliRunner().invoke(app, asked).exception)
+    assert "name its runs too" in str(CliRunner().invoke(app, ["problems", "list", "--peaks", "x"]).exception)
     empty = Run.create(tmp_path / "empty", make_header())
     assert "has a bound" in str(
         CliRunner().invoke(app, ["problems", "list", "--headroom", str(empty.path)]).exception

@@ -13,19 +13,24 @@ if TYPE_CHECKING:
     from kernelgauge.report.figures.headroom import Headroom
 
 
-def print_headroom(runs: Sequence[Path], keys: Sequence[str], as_json: bool) -> None:
+def print_headroom(runs: Sequence[Path], keys: Sequence[str], peaks: Path | None, as_json: bool) -> None:
     """The problems of those named that have a bound in the runs.
+
+    Args:
+        peaks: a file of `doctor --measure --json`; the bounds are by these instead of those in the records.
 
     Raises:
         StoreError: a folder is no run.
-        UsageError: the runs are of several machines or settings, or no record of these problems has a bound.
+        UsageError: the runs are of several machines or settings, no record of these problems has a bound, or the
+            peaks are unreadable or of another machine.
     """
     from kernelgauge.errors import UsageError
+    from kernelgauge.hardware.peaks import read
     from kernelgauge.report.figures.headroom import headrooms
     from kernelgauge.runs import load
 
     records = [record for folder in runs for record in load(folder).evaluations() if record.problem in set(keys)]
-    found = headrooms(records)
+    found = headrooms(records, read(peaks) if peaks else None)
     if not found:
         raise UsageError(
             f"no record of these problems in {', '.join(map(str, runs))} has a bound: `kernelgauge doctor "

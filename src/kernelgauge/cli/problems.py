@@ -59,6 +59,10 @@ def list_(
         list[Path] | None,
         typer.Option("--headroom", help="What is left to gain, by these runs of one machine; may be said again."),
     ] = None,
+    peaks: Annotated[
+        Path | None,
+        typer.Option("--peaks", help="With --headroom: bounds by this file of `doctor --measure --json`."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """All problems: number, name, tags, work at full sizes, and how weak each is at the published inputs.
@@ -67,19 +71,22 @@ def list_(
     """
     from kernelgauge.cli.headroom import print_headroom
     from kernelgauge.cli.work import peaks_here
+    from kernelgauge.errors import UsageError
     from kernelgauge.problems.catalogue import entry, select
     from kernelgauge.session.selection import chosen_suite
 
-    peaks = peaks_here(chosen_device(None))
+    if peaks and not headroom:
+        raise UsageError("--peaks says by which peaks --headroom has its bounds: name its runs too")
+    here = peaks_here(chosen_device(None))
     keys = select(parse_levels(level), suite=chosen_suite(suite))
-    rows = [_row(entry(key), peaks) for key in (_having(keys, sizes.value) if sizes else keys)]
+    rows = [_row(entry(key), here) for key in (_having(keys, sizes.value) if sizes else keys)]
     wanted = {part.strip() for part in (tag or "").split(",") if part.strip()}
     low, high = parse_range("--intensity", intensity)
     rows = [row for row in rows if wanted <= set(row["tags"]) and (split is None or row["split"] == split.value)]
     if intensity is not None:
         rows = [row for row in rows if row["intensity"] is not None and low <= row["intensity"] <= high]
     if headroom:
-        print_headroom(headroom, [row["key"] for row in rows], as_json)
+        print_headroom(headroom, [row["key"] for row in rows], peaks, as_json)
         return
     if as_json:
         typer.echo(json.dumps(rows))

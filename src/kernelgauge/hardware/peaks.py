@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from kernelgauge.errors import MachineError
+from kernelgauge.errors import MachineError, UsageError
 from kernelgauge.hardware.environment import visible_devices
 from kernelgauge.schema import Environment, Peaks
 
@@ -42,6 +42,16 @@ def stored(folder: Path, environment: Environment, device: str) -> Peaks | None:
         return Peaks.model_validate_json(path.read_bytes())
     except ValidationError as error:
         raise MachineError(f"{path} is damaged: delete it and run `kernelgauge doctor --measure`") from error
+
+
+def read(file: Path) -> Peaks:
+    """What `kernelgauge doctor --measure --json` printed, here or elsewhere. Raises UsageError if it is not that."""
+    try:
+        return Peaks.model_validate_json(file.read_bytes())
+    except OSError as error:
+        raise UsageError(f"no peaks in {file}: {error.strerror}") from error
+    except ValidationError as error:
+        raise UsageError(f"{file} is not what `kernelgauge doctor --measure --json` prints") from error
 
 
 def measure(folder: Path, environment: Environment, device: str) -> Peaks:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from statistics import median
-from typing import Annotated
+from typing import Annotated, cast
 
 from pydantic import Field
 
+from kernelgauge.checks.bound import bound
+from kernelgauge.config import MathMode
 from kernelgauge.errors import UsageError
 from kernelgauge.report.figures.answers import natural
 from kernelgauge.report.figures.hardware import where
-from kernelgauge.schema import MODES, Evaluation, Mode, Record
+from kernelgauge.schema import MODES, Evaluation, Mode, Peaks, Record
 
 PYTORCH = "pytorch"
 """Contestant of the records that `kernelgauge baseline` leaves, whose samples are PyTorch's modes."""
@@ -56,13 +58,19 @@ class Headroom(Record):
         return self.to_win > WORTH or self.best_ms * WORTH < self.strongest_ms
 
 
-def headrooms(records: Iterable[Evaluation]) -> list[Headroom]:
+def headrooms(records: Iterable[Evaluation], peaks: Peaks | None = None) -> list[Headroom]:
     """Each problem that has a bound in records of one machine, in the suite's order.
 
+    Args:
+        peaks: of that machine; the bounds are by these, whatever was known of it when the candidates were judged.
+
     Raises:
-        UsageError: the records are of several machines, protocols, sizes or kinds of arithmetic.
+        UsageError: the records are of several machines, protocols, sizes or kinds of arithmetic, or the peaks of
+            another one.
     """
     timed = [each for each in records if each.passed and each.timing and each.bound]
+    if peaks:
+        timed = [bounded for each in timed if (bounded := _bounded_by(each, peaks)).bound]
     settings = {(where(e), e.protocol, e.sizes, e.math) for e in timed}
     if len(settings) > 1:
         told = "; ".join(sorted(", ".join(map(str, each)) for each in settings))
@@ -71,6 +79,16 @@ def headrooms(records: Iterable[Evaluation]) -> list[Headroom]:
     for each in timed:
         of.setdefault(each.problem, []).append(each)
     return [_headroom(of[problem]) for problem in sorted(of, key=natural)]
+
+
+def _bounded_by(record: Evaluation, peaks: Peaks) -> Evaluation:
+    """The record with the bound that these peaks give the work counted in it; as it is if it names no arithmetic."""
+    if where(record) != peaks.name:
+        raise UsageError(f"the peaks are of {peaks.name}, and {record.problem} was measured on {where(record)}")
+    if record.bound is None or record.timing is None or record.math is None:
+        return record
+    found = bound(record.bound.work, peaks, cast(MathMode, record.math), record.timing)
+    return record.model_copy(update={"bound": found})
 
 
 def _headroom(records: Sequence[Evaluation]) -> Headroom:
