@@ -16,23 +16,28 @@ from kernelgauge.errors import StoreError
 from kernelgauge.hardware.peaks import read
 from kernelgauge.problems.catalogue import select
 from kernelgauge.report.figures.headroom import WORTH, headrooms
+from kernelgauge.report.runs import ComparedRun
 from kernelgauge.runs import load
+from kernelgauge.schema import Baseline
 
 STEPS = (WORTH, 1.1, 1.25, 2.0)
 """Gains over PyTorch's fastest mode, at most, that problems are counted by."""
 
 
-def headroom(sources: Sequence[Path], peaks: Path | None = None) -> dict[str, Any]:
+def headroom(
+    sources: Sequence[Path], peaks: Path | None = None, baselines: Sequence[Baseline] = ()
+) -> dict[str, Any]:
     """Rows of all problems that have a bound in these runs of one machine.
 
     Args:
+        baselines: what the records are compared with, so that PyTorch's modes are known without a run of them.
         peaks: a file of `kernelgauge doctor --measure --json`; the bounds are by these.
 
     Raises:
         StoreError: a folder is no run, or nothing in them has a bound.
         UsageError: the runs are of several machines or settings, or the peaks are unreadable or of another machine.
     """
-    runs = [load(each) for each in sources]
+    runs = [ComparedRun(load(each), baselines) for each in sources]
     records = [record for run in runs for record in run.latest()]
     measured = read(peaks) if peaks else None
     found = headrooms(records, measured)

@@ -20,8 +20,10 @@ from kernelgauge.errors import StoreError
 from kernelgauge.generation.torch_modes import baseline
 from kernelgauge.report.figures.baselines import Board, boards
 from kernelgauge.report.figures.scores import Scores, score_run
+from kernelgauge.report.runs import ComparedRun
+from kernelgauge.report.table import Records
+from kernelgauge.runs import load
 from kernelgauge.schema import MODES, Baseline, Evaluation, finite
-from kernelgauge.store.run import Run
 
 QUARTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _REASON = 160
@@ -39,18 +41,19 @@ _AA_ROW = (
 _KERNEL = ("problem", "correct", "wall_seconds", "mean_ms", "outcome", "candidate_ms", "speedup")
 
 
-def small(source: Path, as_aa: bool = False) -> dict[str, Any]:
+def small(source: Path, as_aa: bool = False, baselines: Sequence[Baseline] = ()) -> dict[str, Any]:
     """The JSON of a run folder, or of the file of a benchmark.
 
     Args:
         as_aa: of baselines, only the mode eager: a second copy of the reference, which makes it an A/A run.
+        baselines: what a contestant's records are compared with.
 
     Raises:
         StoreError: there is no run there, or nothing in it yet, or the file is none of a benchmark.
     """
     if source.is_file():
         return shortened(_benchmark(source))
-    run = Run.read(source)
+    run = ComparedRun(load(source), baselines)
     records = run.latest()
     if as_aa:
         records = [record for record in records if MODES[record.sample] == "eager"]
@@ -78,7 +81,7 @@ def shortened(value: Any) -> Any:
     return float(f"{value:.6g}") if isinstance(value, float) and finite(value) is not None else finite(value)
 
 
-def _head(run: Run, records: Sequence[Evaluation]) -> dict[str, Any]:
+def _head(run: Records, records: Sequence[Evaluation]) -> dict[str, Any]:
     newest = max(records, key=lambda record: record.created)
     usual = Counter(record.environment.model_dump_json() for record in records).most_common(1)[0][0]
     header = run.header.model_dump(mode="json", exclude={"problems", "created", "format"})
@@ -92,7 +95,7 @@ def _head(run: Run, records: Sequence[Evaluation]) -> dict[str, Any]:
     }
 
 
-def _contestant(run: Run, records: Sequence[Evaluation]) -> dict[str, Any]:
+def _contestant(run: Records, records: Sequence[Evaluation]) -> dict[str, Any]:
     scores = score_run(run)
     figures = scores.model_dump(mode="json", include=_FIGURES)
     left_out = {left.problem for left in scores.left_out}
@@ -125,7 +128,7 @@ def _reach(scores: Scores) -> dict[str, Any]:
     }
 
 
-def _aa(run: Run, records: Sequence[Evaluation]) -> dict[str, Any]:
+def _aa(run: Records, records: Sequence[Evaluation]) -> dict[str, Any]:
     rows = [aa.row(record) for record in records]
     kept = [{name: each[name] for name in _AA_ROW if each.get(name) is not None} for each in rows]
     for each, full in zip(kept, rows, strict=True):
@@ -133,12 +136,12 @@ def _aa(run: Run, records: Sequence[Evaluation]) -> dict[str, Any]:
     return {"kind": "aa", "figures": {"levels": aa.figures(rows), **_without_record(run)}, "rows": kept}
 
 
-def _without_record(run: Run) -> dict[str, Any]:
+def _without_record(run: Records) -> dict[str, Any]:
     """Problems that were asked for: too large for the device, or not come to yet."""
     return score_run(run).model_dump(mode="json", include={"too_large", "pending"})
 
 
-def _baselines(run: Run, records: Sequence[Evaluation]) -> dict[str, Any]:
+def _baselines(run: Records, records: Sequence[Evaluation]) -> dict[str, Any]:
     *others, board = boards(baseline(record) for record in records)
     if others:
         raise StoreError(f"{run.path} holds baselines of {len(others) + 1} settings: one result is about one")

@@ -6,10 +6,11 @@
 
 Each NAME=SOURCE is a run folder (of `aa.py`, `kernelgauge run`, `kernelgauge baseline`) or the JSON of
 `throughput.py` or `gpu_memory.py`; it becomes FOLDER/NAME.json. `headroom` is made of several run folders of one
-machine: who holds which problem, and what is left; where FOLDER has a `peaks.json` (`kernelgauge doctor --measure
---json`), bounds are by these. `README.md` shows all such files of the folder, and `index.html`, which is not
-committed, a row for every problem as well. The mode eager of baselines is the reference against a copy of itself:
-`aa=BASELINES` takes that. Needs no GPU and no network, and no machine like the one that measured.
+machine: who holds which problem, and what is left. Where FOLDER has a `peaks.json` (`kernelgauge doctor --measure
+--json`), its bounds are by these; where it has a `baselines.jsonl.xz`, all records are compared with those.
+`README.md` shows all such files of the folder, and `index.html`, which is not committed, a row for every problem as
+well. The mode eager of baselines is the reference against a copy of itself: `aa=BASELINES` takes that. Needs no GPU
+and no network, and no machine like the one that measured.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from result_files import as_text, shortened, small
 from result_pages import blocks
 
 from kernelgauge.errors import KernelgaugeError
+from kernelgauge.schema import Baseline
+from kernelgauge.store.baselines import read
 
 LARGEST_BYTES = 150_000
 """Of one file: what is committed stays small."""
@@ -38,15 +41,22 @@ def written(folder: Path, name: str, source: str) -> Path:
     """
     if name == "headroom":
         peaks = folder / "peaks.json"
-        made = shortened(headroom([Path(each) for each in source.split("+")], peaks if peaks.exists() else None))
+        sources = [Path(each) for each in source.split("+")]
+        made = shortened(headroom(sources, peaks if peaks.exists() else None, _baselines(folder)))
     else:
-        made = small(Path(source), as_aa=name.startswith("aa"))
+        made = small(Path(source), name.startswith("aa"), _baselines(folder))
     text = as_text(made)
     if len(text.encode()) > LARGEST_BYTES:
         raise SystemExit(f"{source} becomes {len(text.encode())} bytes, more than {LARGEST_BYTES}: not written")
     path = folder / f"{name}.json"
     path.write_text(text)
     return path
+
+
+def _baselines(folder: Path) -> list[Baseline]:
+    """Those that are committed with the results of this machine."""
+    path = folder / "baselines.jsonl.xz"
+    return read(path) if path.exists() else []
 
 
 def ours(folder: Path) -> dict[str, dict[str, Any]]:

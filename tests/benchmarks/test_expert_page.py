@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import lzma
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-from factories import BOUND, make_answer, make_header
+from factories import BOUND, make_answer, make_baseline, make_header
 
 from kernelgauge.errors import StoreError
 from kernelgauge.schema import MODES, BaselineSpeedup
+from kernelgauge.store.codec import encode
 from kernelgauge.store.run import Run
 
 ROOT = Path(__file__).parents[2]
@@ -100,6 +102,11 @@ def test_what_is_left_to_gain_comes_from_several_runs(results: ModuleType, exper
     by_these = json.loads(results.written(folder, "headroom", f"{expert}+{baselines.path}").read_text())
     assert by_these["figures"]["peaks"] == ["measured"]
     assert by_these["rows"][0]["bound_ms"] < 0.001 < content["rows"][0]["bound_ms"], "of the work in the record"
+    (folder / "baselines.jsonl.xz").write_bytes(lzma.compress(f"{encode(make_baseline('1/49'))}\n".encode()))
+    compared = json.loads(results.written(folder, "headroom", str(expert)).read_text())
+    assert [row["strongest"] for row in compared["rows"]] == ["compile"] * 3, "two of records, one of the file"
+    board = json.loads(results.written(folder, "expert_strict", str(expert)).read_text())
+    assert board["rows"][2]["speedup_over_strongest"] == pytest.approx(0.8 / 1.25)
     with pytest.raises(StoreError, match="no run"):
         results.written(folder, "headroom", f"{expert}+{tmp_path / 'nowhere'}")
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from factories import make_baseline, make_environment, make_evaluation
+from factories import make_answer, make_baseline, make_environment, make_evaluation, make_header
 from pydantic import ValidationError
 from rich.console import Console
+from typer.testing import CliRunner
 
+from kernelgauge.cli.main import app
 from kernelgauge.errors import StoreError
 from kernelgauge.generation.torch_modes import baseline
 from kernelgauge.report.figures.baselines import boards, changes, render
@@ -19,6 +22,7 @@ from kernelgauge.report.figures.scores import score
 from kernelgauge.report.terminal import show
 from kernelgauge.schema import BaselineSpeedup, Evaluation, Measured, conditions
 from kernelgauge.store.baselines import FILE, Baselines, read, write
+from kernelgauge.store.run import Run
 from kernelgauge.timing.baselines import compared, eager_interval, moved, quotient, strongest, typical_interval
 from kernelgauge.timing.ratio import Ratio
 
@@ -352,6 +356,28 @@ def test_fast_p_over_the_strongest_is_a_second_table(capsys: pytest.CaptureFixtu
     assert "over the fastest mode of PyTorch above p" in printed
     assert "no up-to-date baseline, so not in the figures over strongest: 1/4" in printed
     assert score([make_evaluation()]).against is None
+
+
+def test_a_report_compares_with_what_was_measured_since(tmp_path: Path) -> None:
+    run = Run.create(tmp_path / "run", make_header(problems=("1/1",)))
+    run.append(*make_answer("1/1", speedup=1.5))
+    measured = tmp_path / "measured"
+    measured.mkdir()
+    asked = ["report", str(run.path), "--json", "--baselines", str(measured)]
+    assert "there are no baselines at" in str(CliRunner().invoke(app, asked).exception)
+
+    write(measured / FILE, [make_baseline("1/1", speedup=1.25), make_baseline("1/1", mode="eager", speedup=1.0)])
+    against = json.loads(CliRunner().invoke(app, asked).stdout)["against"]
+    assert against["overall"]["geomean_speedup"] == pytest.approx(1.5 / 1.25), "over compile, the fastest mode"
+    assert json.loads(CliRunner().invoke(app, asked[:3]).stdout)["against"] is None, "the run is as it was"
+    assert Run.read(run.path).latest()[0].baseline_speedups == ()
+    page = tmp_path / "report.html"
+    assert CliRunner().invoke(app, [*asked, "--html", str(page)]).exit_code == 0
+    assert "1.2" in page.read_text()
+
+    write(measured / FILE, [make_baseline("1/1", environment=make_environment(gpu="NVIDIA H100"))])
+    assert "can be compared with" in str(CliRunner().invoke(app, asked).exception)
+    assert "--study compares" in str(CliRunner().invoke(app, [*asked, "--study"]).exception)
 
 
 def eager(speedup: float) -> BaselineSpeedup:

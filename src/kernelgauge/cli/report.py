@@ -70,6 +70,12 @@ def report(
     baseline: Annotated[
         str, typer.Option("--baseline", help="Second table: over strongest, compile, compile-max-autotune, ...")
     ] = "strongest",
+    baselines: Annotated[
+        Path | None,
+        typer.Option(
+            "--baselines", help="Measured since: a folder of `kernelgauge baseline`, or its baselines.jsonl."
+        ),
+    ] = None,
     study: Annotated[
         bool,
         typer.Option("--study", help="Instead: failures by kind of problem, errors over turns, what winners share."),
@@ -84,13 +90,18 @@ def report(
     from kernelgauge.report.figures.rebased import STRONGEST
     from kernelgauge.report.figures.scores import score_run
     from kernelgauge.report.page.document import write_html
+    from kernelgauge.report.runs import ComparedRun
     from kernelgauge.report.terminal import show
     from kernelgauge.runs import load
     from kernelgauge.schema import MODES
+    from kernelgauge.store.baselines import read
 
     if study:
-        if twins:
-            raise UsageError("--study compares no twins: ask for the report of one run with --twins")
+        if twins or baselines:
+            raise UsageError(
+                "--study compares with no twins and no baselines: ask for the report of one run with --twins or "
+                "--baselines"
+            )
         _study(runs, html, as_json)
         return
     if len(runs) > 1:
@@ -98,13 +109,18 @@ def report(
     (folder,) = runs
     if baseline not in (STRONGEST, *MODES):
         raise UsageError(f"unknown baseline {baseline!r}; there are {', '.join((STRONGEST, *MODES))}")
-    run = load(folder)
+    run = load(folder) if baselines is None else ComparedRun(load(folder), read(baselines))
     twin_run = load(twins) if twins else None
     scores = score_run(run, baseline, twin_run)
-    if baseline != STRONGEST and scores.against is None:
+    if scores.against is None and baselines:
         raise UsageError(
-            f"no record of {folder} holds a speedup over {baseline}: measure it with `kernelgauge baseline`, then "
-            "judge the candidates again with `kernelgauge reeval`"
+            f"no record of {folder} can be compared with {baselines}: no mode of PyTorch is there that passed on the "
+            "same problem, machine, software, sizes, arithmetic and protocol"
+        )
+    if scores.against is None and baseline != STRONGEST:
+        raise UsageError(
+            f"no record of {folder} holds a speedup over {baseline}: measure it with `kernelgauge baseline --out "
+            "BASELINES`, then `kernelgauge report RUN --baselines BASELINES`"
         )
     if html is not None:
         write_html(run, html, _references(run), twin_run)
