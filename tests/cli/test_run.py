@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 
@@ -277,13 +278,10 @@ def _kill_the_candidate(gate: Path) -> int:
     """SIGKILL every process whose candidate waits for `gate`; returns how many there were."""
     found = 0
     for pid in list(workers()):
-        try:
-            source = Path(f"/proc/{pid}/cwd/candidate.py").read_text()
-        except OSError:
-            continue
-        if str(gate) in source:
-            os.kill(pid, signal.SIGKILL)
-            found += 1
+        with suppress(OSError):  # it may end by itself meanwhile
+            if str(gate) in Path(f"/proc/{pid}/cwd/candidate.py").read_text():
+                os.kill(pid, signal.SIGKILL)
+                found += 1
     return found
 
 
