@@ -86,7 +86,7 @@ def _summary(content: dict[str, Any], path: Path, unjudged: int) -> str:
         said += f"{far} by more than {WIN} in all of the interval."
     failed = [f"{row['problem']} ({row['outcome'].replace('_', ' ')})" for row in rows if row["outcome"] != "passed"]
     said += f" Not right: {', '.join(failed)}." if failed else ""
-    return said + (f" Not judged: {unjudged} others." if unjudged else "")
+    return said + (f" Not judged: {unjudged} more." if unjudged else "")
 
 
 def _kernels(rows: list[dict[str, Any]]) -> Iterator[Block]:

@@ -12,7 +12,7 @@ set -euo pipefail
 results=$1
 out=$2
 shift 2
-steps=${*:-peaks expert expert_v0.1 inductor inductor_v0.1 compile compile_v0.1 eager autotune profile memory throughput defences defences_cuda selftest pages}
+steps=${*:-peaks expert expert_v0.1 inductor inductor_v0.1 compile compile_v0.1 eager autotune profile memory throughput defences defences_cuda selftest baselines pages}
 ends=$((SECONDS + ${LIMIT:-1000000}))
 
 if [[ ! -e $out ]]; then
@@ -62,8 +62,27 @@ step throughput python benchmarks/throughput.py --work "$out/throughput" --out "
 step defences "${defences[@]}" --out "$out/defences"
 step defences_cuda "${defences[@]}" --candidates benchmarks/cuda_candidates --out "$out/defences_cuda"
 step selftest python -m kernelgauge selftest --gpu
-step pages python benchmarks/results.py "$results" "aa=$out/eager_strict" "baselines=$out/compile_strict" \
-    "baselines_v0.1=$out/compile_v0.1" "autotune=$out/autotune" "expert_strict=$out/expert_strict" \
-    "expert_v0.1=$out/expert_v0.1" "inductor_strict=$out/inductor_strict" "inductor_v0.1=$out/inductor_v0.1" \
-    "throughput=$out/throughput.json" "gpu_memory=$out/gpu_memory.json" \
-    "headroom=$out/eager_strict+$out/compile_strict+$out/inductor_strict+$out/expert_strict"
+
+# Baselines that are committed stay: of several of a problem the newest counts.
+known=$results/baselines.jsonl.xz
+step baselines sh -c '{ if [ -e "$1" ]; then xz -dc "$1"; fi; cat "$2"/*/baselines.jsonl; } | sort -u | xz -9e > "$2/known.xz" && mv "$2/known.xz" "$1"' - "$known" "$out"
+
+pages=()
+headroom=()
+there() { # RESULT SOURCE: what has not been measured leaves the page as it was
+    if [[ -e $out/$2 ]]; then pages+=("$1=$out/$2"); fi
+}
+there aa eager_strict
+there baselines compile_strict
+there baselines_v0.1 compile_v0.1
+there autotune autotune
+there expert_strict expert_strict
+there expert_v0.1 expert_v0.1
+there inductor_strict inductor_strict
+there inductor_v0.1 inductor_v0.1
+there throughput throughput.json
+there gpu_memory gpu_memory.json
+for run in eager_strict compile_strict inductor_strict expert_strict; do
+    if [[ -e $out/$run ]]; then headroom+=("$out/$run"); fi
+done
+step pages python benchmarks/results.py "$results" "${pages[@]}" "headroom=$(IFS=+; echo "${headroom[*]}")"
