@@ -61,9 +61,9 @@ NOTES = (
     "`nearest` and the trees are better than always 1x in bin error, and their intervals do not meet. Of "
     "unseen contestants none is surely better in bin error; in CRPS `nearest` and the trees are lower. What "
     "was timed on one card tells much of the same program on the other: the trees and `nearest` name its "
-    "class in 77 of 100 cases. Bytes and FLOPs over peaks say how far a kernel could get, not how far "
+    "class in 76 of 100 cases. Bytes and FLOPs over peaks say how far a kernel could get, not how far "
     "it gets: alone they are little better than the frequencies. An order by `length`, `nearest` or the trees "
-    "saves 29 to 38 % of the evaluations, on an unseen GPU too. Whoever claims to foresee speed has to state "
+    "saves 28 to 36 % of the evaluations, on an unseen GPU too. Whoever claims to foresee speed has to state "
     "the split.",
 )
 EXPERT = (
