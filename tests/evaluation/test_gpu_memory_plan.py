@@ -47,6 +47,13 @@ ONE_BUFFER = SAME.replace(
     "self.kept = getattr(self, 'kept', None)\n        answer = torch.sigmoid(x)\n"
     "        self.kept = answer if self.kept is None else self.kept.copy_(answer)\n        return self.kept",
 )
+# Keeps more than a copy does: under the first of the tight plans right outputs are in its way, under the next not.
+KEEPS = SAME.replace(
+    "return torch.sigmoid(x)",
+    "if not hasattr(self, 'between'):\n"
+    "            self.between = torch.ones(GIGABYTES * 2**28, device=x.device)\n"
+    "        return torch.sigmoid(x) * self.between[0]",
+)
 HALF = SAME.replace("torch.sigmoid(x)", "torch.sigmoid(x).half().float()")
 
 
@@ -103,6 +110,20 @@ def test_a_copy_is_as_fast_as_its_reference(capped: Session, few: Protocol, plan
     assert plan.note in record.notes
     assert record.speedup == pytest.approx(1.0, abs=0.05)
     print(f"\n{plan.name}: speedup {record.speedup}, {record.seconds}")
+
+
+@pytest.mark.parametrize(("gigabytes", "outcome"), [(4, Outcome.PASSED), (9, Outcome.OUT_OF_MEMORY)])
+def test_a_candidate_that_takes_more_than_a_copy_gets_what_there_is(
+    capped: Session, few: Protocol, gigabytes: int, outcome: Outcome
+) -> None:
+    problem, text = sized(TIGHT), KEEPS.replace("ROWS", str(SIZES[TIGHT])).replace("GIGABYTES", str(gigabytes))
+    record = capped.evaluate(problem, text, device="cuda", protocol=few)
+    print(f"\n{gigabytes} GB more: {record.outcome}, {record.reason} {record.gpu_memory} {record.seconds}")
+    assert record.outcome is outcome, record.reason
+    assert TIGHTEST.note in record.notes and TIGHT.note not in record.notes, record.notes
+    assert record.gpu_memory is not None and record.gpu_memory.peak_gb <= CAP + 0.01
+    copy = capped.evaluate(problem, SAME.replace("ROWS", str(SIZES[TIGHT])), device="cuda", timed=False)
+    assert TIGHT.note in copy.notes, "others are judged as before"
 
 
 def test_what_fits_is_judged_as_ever(capped: Session) -> None:

@@ -13,11 +13,15 @@ from kernelgauge.config import Limits, load_protocol
 from kernelgauge.errors import OutOfDeviceMemory, ReferenceTooLarge
 from kernelgauge.evaluation.correctness.trials import prepare
 from kernelgauge.evaluation.failures import Failure
+from kernelgauge.evaluation.job import Job
+from kernelgauge.evaluation.pair import KeptReference
+from kernelgauge.evaluation.progress import Progress
+from kernelgauge.evaluation.resources.memory_use import MemoryUse
 from kernelgauge.evaluation.sides.kept_outputs import PassingOutputs, StayingOutputs
 from kernelgauge.evaluation.sides.reference import Reference
 from kernelgauge.evaluation.sides.shared_buffers import SharedBuffers
 from kernelgauge.problems.loader import load_problem
-from kernelgauge.schema import GB, Outcome, Problem
+from kernelgauge.schema import GB, Candidate, Outcome, Problem
 from kernelgauge.session.session import Session
 from kernelgauge.wire.regions import lay_out
 from kernelgauge.wire.shared_memory import create
@@ -234,3 +238,77 @@ def test_a_plan_tried_in_vain_is_not_tried_again(scarce: Session) -> None:
         assert made.memory.plan(*asked) is TIGHTEST
         assert made.memory.plan(problem, protocol, "cpu", made.environment) is USUAL
         assert made.memory.plan(problem, load_protocol("v0.1"), "cuda", made.environment) is USUAL
+
+
+RAN_OUT = Failure(Outcome.OUT_OF_MEMORY, "beside this candidate, the memory does not suffice for the reference")
+
+
+class _Tried:
+    """Stands for every step of a supervisor's evaluation: runs out of memory under all plans but these."""
+
+    def __init__(self, *enough: MemoryPlan, problem_too_large: MemoryPlan | None = None):
+        self.enough, self.problem_too_large = enough, problem_too_large
+        self.plans: list[MemoryPlan] = []
+
+    def __call__(self, job: Job, progress: Progress, timed: bool, kept: KeptReference) -> None:
+        self.plans.append(job.plan)
+        progress.account.notes = [*progress.account.notes, job.plan.note]
+        if job.plan == self.problem_too_large:
+            raise ReferenceTooLarge("no room for the right outputs in host memory either")
+        progress.failure = None if job.plan in self.enough else Failure(RAN_OUT.outcome, RAN_OUT.reason)
+
+
+def _blamed(session: Session, monkeypatch: pytest.MonkeyPatch, tried: _Tried, plan: MemoryPlan) -> Progress:
+    """What becomes of a candidate that ran out of memory under a plan which has room for a copy of the reference."""
+    problem = load_problem("1/63")
+    candidate = Candidate(problem=problem.key, source=problem.source, backend="torch")
+    job = Job(problem, candidate, load_protocol("strict"), "cuda:0", session.environment, plan=plan)
+    progress = Progress(failure=Failure(RAN_OUT.outcome, RAN_OUT.reason), plan=plan)
+    progress.account.notes = ["another note", plan.note]
+    progress.account.memory_use = MemoryUse("cuda:0", before=0)
+    supervisor = session.supervisor
+    monkeypatch.setattr(supervisor, "_finish", tried)
+    monkeypatch.setattr(supervisor, "_has_room_for_a_copy", lambda job, timed: True)
+    supervisor._blame(job, progress, timed=False)
+    return progress
+
+
+def test_a_candidate_that_takes_more_than_a_copy_gets_what_right_outputs_would_take(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = _Tried(TIGHTEST)
+    progress = _blamed(session, monkeypatch, tried, TIGHT)
+    assert progress.failure is None and tried.plans == [TIGHT, TIGHTEST]
+    assert progress.plan is TIGHTEST
+    assert progress.account.notes == ["another note", TIGHTEST.note]
+    assert session.memory.plan(load_problem("1/63"), load_protocol("strict"), "cuda", session.environment) is USUAL
+
+
+@pytest.mark.parametrize(
+    ("plan", "plans"),
+    [(USUAL, [USUAL]), (TIGHT, [TIGHT, TIGHTEST]), (TIGHTEST, [TIGHTEST])],
+    ids=lambda each: each.name if isinstance(each, MemoryPlan) else "",
+)
+def test_who_takes_all_memory_is_blamed(
+    session: Session, monkeypatch: pytest.MonkeyPatch, plan: MemoryPlan, plans: list[MemoryPlan]
+) -> None:
+    """And cannot come to tight plans from the usual one, which see less of what it keeps."""
+    tried = _Tried()
+    progress = _blamed(session, monkeypatch, tried, plan)
+    assert tried.plans == plans
+    assert progress.failure is not None and progress.failure.outcome is Outcome.OUT_OF_MEMORY
+    assert progress.failure.reason.endswith("in use before it began")
+    assert progress.failure.reason.count("a copy of the reference has room enough") == 1
+
+
+def test_no_candidate_makes_a_problem_too_large(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host has no memory for right outputs: what there was room for before still counts."""
+    progress = _blamed(session, monkeypatch, _Tried(problem_too_large=TIGHTEST), TIGHT)
+    assert progress.failure is not None and progress.failure.outcome is Outcome.OUT_OF_MEMORY
+    assert "a copy of the reference has room enough" in progress.failure.reason
+
+
+def test_a_plan_that_leaves_no_more_is_not_tried(session: Session) -> None:
+    asked = (load_problem("1/63"), load_protocol("v0.1"), session.environment)
+    assert session.memory.sparing(*asked, TIGHT) is None, "without an oracle there are no right outputs in float64"
+    assert session.memory.sparing(asked[0], load_protocol("strict"), asked[2], TIGHT) is TIGHTEST

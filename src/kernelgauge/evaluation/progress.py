@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kernelgauge.checks.memory_plan import USUAL, MemoryPlan
 from kernelgauge.evaluation.build import Built
 from kernelgauge.evaluation.correctness.trials import Checked
 from kernelgauge.evaluation.failures import Failure
@@ -85,6 +86,8 @@ class Progress:
     """Arguments that were the same in every call; None where nothing was drawn."""
     timing: Timing | None = None
     bound: Bound | None = None
+    plan: MemoryPlan = USUAL
+    """How memory was shared out at last."""
     gpu_memory: GpuMemory | None = None
     failure: Failure | None = None
     """What ended it, if the candidate did something wrong."""

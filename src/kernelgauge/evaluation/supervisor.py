@@ -13,6 +13,7 @@ from functools import partial
 
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named
+from kernelgauge.checks.memory_plan import MemoryPlan
 from kernelgauge.errors import ReferenceTooLarge, without_locals
 from kernelgauge.evaluation.build import Builder, Built, NeedsDevice, Slot, unlimited
 from kernelgauge.evaluation.checking import Checker
@@ -251,6 +252,7 @@ class Supervisor:
         """The memory that a job may take of its GPU, and what is learnt of it."""
         asked = (job.problem, job.protocol, job.device, job.environment)
         ahead = self._prefork_pool.none(job.device) if job.plan.tight else contextlib.nullcontext()
+        progress.plan = job.plan
         with self.memory.capped(job.device), ahead:
             used = MemoryUse(job.device, self._in_use_before.get(job.device))
             progress.account.memory_use, self._in_use_before[job.device] = used, used.before
@@ -260,27 +262,49 @@ class Supervisor:
                 if self.memory.tighten(*asked, job.plan):
                     raise
                 raise self.memory.explained(*asked, error) from error
-            progress.gpu_memory = self.memory.record(used, *asked, job.plan)
+            progress.gpu_memory = self.memory.record(used, *asked, progress.plan)
 
     def _blame(self, job: Job, progress: Progress, timed: bool) -> None:
-        """Is it this candidate that ran out of memory? Judged once more with the device for itself; then a copy is.
+        """Is it this candidate that ran out of memory? Judged once more with the device for itself; then a copy is,
+        and if that has room, the candidate with as little memory for all else as there can be.
 
         Raises:
             ReferenceTooLarge: a copy of the reference runs out too: nothing can be said of any candidate here.
         """
         account = progress.account
         with self._prefork_pool.none(job.device):
-            progress.failure = progress.checked = None
-            with contextlib.closing(KeptReference(account)) as kept:
-                self._finish(replace(job, alone=True), progress, timed, kept)
+            self._finish_again(job, progress, timed)
             if not progress.ran_out_of_memory:
                 return
             with account.stage("room"):
                 tried = partial(self._has_room_for_a_copy, job, timed)
                 if not self.memory.has_room(job.problem, job.protocol, job.device, job.plan, tried):
                     raise ReferenceTooLarge("a copy of the reference has no room beside it either")
+            sparing = self.memory.sparing(job.problem, job.protocol, job.environment, job.plan)
+            if sparing is not None:
+                self._spare(job, sparing, progress, timed)
+                if not progress.ran_out_of_memory:
+                    return
         assert progress.failure is not None and account.memory_use is not None
         progress.failure.reason += account.memory_use.blame()
+
+    def _spare(self, job: Job, sparing: MemoryPlan, progress: Progress, timed: bool) -> None:
+        """Judge a candidate that takes more than a copy by a plan that leaves it more; what happens there does not
+        decide whether the problem fits."""
+        before = progress.failure, progress.checked
+        progress.account.notes = [note for note in progress.account.notes if note != job.plan.note]
+        progress.plan = sparing
+        try:
+            self._finish_again(replace(job, plan=sparing), progress, timed)
+        except ReferenceTooLarge as error:
+            without_locals(error)
+            progress.failure, progress.checked = before
+
+    def _finish_again(self, job: Job, progress: Progress, timed: bool) -> None:
+        """Take every step but the build with the device's memory for the two sides."""
+        progress.failure = progress.checked = None
+        with contextlib.closing(KeptReference(progress.account)) as kept:
+            self._finish(replace(job, alone=True), progress, timed, kept)
 
     def _has_room_for_a_copy(self, job: Job, timed: bool) -> bool:
         same = Candidate(problem=job.problem.key, source=job.problem.source, backend="torch")

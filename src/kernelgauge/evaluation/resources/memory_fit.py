@@ -97,6 +97,20 @@ class MemoryFit:
         self._failed[_question(problem, protocol, device)] = self.plans.index(tried) + 1
         return True
 
+    def sparing(
+        self, problem: Problem, protocol: Protocol, environment: Environment, plan: MemoryPlan
+    ) -> MemoryPlan | None:
+        """The plan that leaves more room to one candidate than the plan for all does, and sees as much of it.
+
+        None beside the usual plan: tight ones see less of what a candidate keeps, so it must not choose them.
+        """
+        last = self.plans[-1]
+        if not plan.tight or plan == last:
+            return None
+        floors = [self._floor(problem, protocol, environment, each) for each in (last, plan)]
+        least, most = (None if floor is None else floor.whole for floor in floors)
+        return None if least is not None and most is not None and least >= most else last
+
     def _floor(
         self, problem: Problem, protocol: Protocol, environment: Environment, plan: MemoryPlan | None = None
     ) -> Floor | None:
