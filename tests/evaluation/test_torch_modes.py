@@ -33,7 +33,7 @@ def test_a_candidate_is_compiled_for_one_setting() -> None:
         (device, mode, math_mode, threads): TorchModes(MODES, math_mode, threads).complete(problem, i, device).source
         for device in ("cpu", "cuda")
         for i, mode in enumerate(MODES)
-        for math_mode in ("ieee", "torch", "tf32", "fp16", "bf16")
+        for math_mode in ("ieee", "fp16", "bf16")
         for threads in (2, 4)
     }
     compiled = {key: text for key, text in texts.items() if key[1] != "eager"}
@@ -77,6 +77,31 @@ def compile_ahead():
 """
     record = session.evaluate(
         load_problem("1/19", sizes="small"), source, backend="torch", timed=False, kernel_policy="any"
+    )
+    assert record.passed, record.reason
+
+
+@pytest.mark.proof("backends/torch.py", "evaluation/rehearsal.py", "evaluation/build.py", "worker/candidate.py")
+@pytest.mark.parametrize("protocol", ["strict", "v0.1"])
+def test_a_worker_finds_what_the_build_has_compiled(session: Session, protocol: str) -> None:
+    """Under each arithmetic, though it is one text: TorchInductor's cache asks how PyTorch has been set."""
+    problem = load_problem("1/19", sizes="small")
+    source = TorchModes(MODES, "ieee", session.settings.threads).complete(problem, 1, "cpu").source
+    call = "return self.compiled(*arguments)"
+    assert source.count(call) == 1
+    asked = """answer = self.compiled(*arguments)
+        from torch._dynamo.utils import counters
+
+        found = counters["inductor"]
+        if not in_the_build and (found["fxgraph_cache_miss"] or not found["fxgraph_cache_hit"]):
+            raise RuntimeError(f"compiled again: {dict(found)}")
+        return answer"""
+    source = source.replace(call, asked) + "\n\nin_the_build = False\n"
+    source = source.replace(
+        "def compile_ahead():\n", "def compile_ahead():\n    global in_the_build\n    in_the_build = True\n"
+    )
+    record = session.evaluate(
+        problem, source, backend="torch", timed=False, kernel_policy="any", protocol=protocol, device="cpu"
     )
     assert record.passed, record.reason
 

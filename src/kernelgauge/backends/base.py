@@ -66,6 +66,8 @@ class Backend:
     """Whether its builds need no device, so that they can go on while another candidate is timed there."""
     compiles_ahead: bool = False
     """Whether its compilers have done all they do in the build, so that no call waits for one."""
+    compiles_for_math: bool = False
+    """Whether what its compiler makes serves one arithmetic alone (`config.MathMode`)."""
     fence: str = "python"
     """Language tag of its code blocks in a prompt."""
     variables: tuple[tuple[str, str], ...] = field(default=())

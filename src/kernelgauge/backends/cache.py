@@ -29,7 +29,7 @@ def build_key(candidate: Candidate, backend: Backend, call: str = "") -> str:
     """Content name of a build: source, backend, compilers; 24 hex digits.
 
     Args:
-        call: of a build that rehearses a call, what that is called.
+        call: what of the call decides what is built: of a rehearsal all of it, else perhaps its arithmetic.
     """
     abi = sys.implementation.cache_tag
     parts = [

@@ -26,6 +26,7 @@ class TorchBackend(Backend):
     name: str = "torch"
     title: str = "PyTorch"
     devices: tuple[str, ...] = ("cpu", "cuda")
+    compiles_for_math: bool = True  # TorchInductor's cache asks whether TF32 is allowed, and whether somebody said so
 
     def missing(self, device: str) -> str | None:
         return super().missing(device) or missing_device(device)
@@ -41,12 +42,8 @@ class TorchBackend(Backend):
         return _AHEAD in source
 
     def build(self, path: Path, build_dir: Path) -> None:
-        import torch
         import torch._inductor.config as inductor
 
-        # What is compiled belongs to one setting: that of `strict`, unless the candidate says otherwise.
-        torch.backends.cuda.matmul.allow_tf32 = False
-        torch.backends.cudnn.allow_tf32 = False
         # The workers find all of it in the cache, and keep to one compiler thread.
         inductor.compile_threads = _compiler_processes()
         os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = str(_cores())  # threads that compile what autotuning tries

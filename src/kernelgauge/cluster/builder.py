@@ -22,7 +22,7 @@ from kernelgauge.execution.judge_process import JudgeProcess
 from kernelgauge.execution.lease import Leases
 from kernelgauge.execution.order import Order
 from kernelgauge.kernels.toolkit import ARCHITECTURE
-from kernelgauge.schema import Candidate, Environment
+from kernelgauge.schema import Environment
 
 
 class BuildActor:
@@ -53,9 +53,7 @@ class BuildActor:
         try:
             if device == "cpu":  # the check follows where it is timed
                 with self._leases.shared("cpu"):
-                    built = self._process.call(
-                        partial(built_alone, candidate=candidate, device=device), about, device
-                    )
+                    built = self._process.call(partial(built_alone, job=job), about, device)
                 return Shipment(key, None, shipped(built))
             progress: Progress = self._process.call(partial(Supervisor.prepare, job=job), about, device)
             return Shipment(key, progress, shipped(progress.built))
@@ -80,9 +78,9 @@ def shipped(built: Built | None) -> tuple[object, ...]:
         return ()
 
 
-def built_alone(supervisor: Supervisor, candidate: Candidate, device: str) -> Built | None:
+def built_alone(supervisor: Supervisor, job: Job) -> Built | None:
     """A build, in the process that builds; None where it failed: the judge will say why."""
     try:
-        return supervisor.build(candidate, device)
+        return supervisor.build(job.candidate, job.device, job.call)
     except Failure:
         return None

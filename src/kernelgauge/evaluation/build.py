@@ -11,9 +11,10 @@ from pathlib import Path
 from kernelgauge.backends.base import Route
 from kernelgauge.backends.cache import BuildCache
 from kernelgauge.backends.registry import backend_named
+from kernelgauge.config import MathMode
 from kernelgauge.deletion import delete
 from kernelgauge.evaluation.failures import Failure, explain_end
-from kernelgauge.evaluation.rehearsal import Call, Calls, key_of
+from kernelgauge.evaluation.rehearsal import Call, Calls, key_of, math_of
 from kernelgauge.hardware.cores import step_back
 from kernelgauge.sandbox.process import WorkerProcess
 from kernelgauge.sandbox.worker_errors import WORKER_FAILURES
@@ -70,6 +71,7 @@ class _Order:
     hidden: bool
     staging: Path
     lent: tuple[str, ...]
+    math: MathMode
 
 
 class Builder:
@@ -101,7 +103,8 @@ class Builder:
             hidden: build without that device, which others are timed on.
             lent: import statements that its namespace begins with. They are no part of a build's name: what is built
                 without them is the same, or nothing.
-            call: what a backend that has no build of its own may rehearse in one.
+            call: what a backend that has no build of its own may rehearse in one, and whose arithmetic any build
+                is made for; None: that of `strict`.
 
         Raises:
             Failure: `build_failed` with the compiler's error, `load_failed` if the file itself is broken,
@@ -117,7 +120,7 @@ class Builder:
 
         def make(staging: Path) -> None:
             nonlocal log
-            order = _Order(candidate, device, hidden or not builds, staging, lent)
+            order = _Order(candidate, device, hidden or not builds, staging, lent, math_of(call))
             if builds:
                 log = self._by_first_that_serves(order)
             elif call is not None:
@@ -176,7 +179,9 @@ class Builder:
 
     def _compiled(self, process: WorkerProcess, order: _Order, final: bool) -> str:
         path = self._written(process, order)
-        command = Build(str(path), order.candidate.backend, str(order.staging), order.hidden, list(order.lent))
+        command = Build(
+            str(path), order.candidate.backend, str(order.staging), order.hidden, list(order.lent), order.math
+        )
         limit = self._zygote.settings.limits.build_seconds
         try:
             claim = process.ask(command, limit)

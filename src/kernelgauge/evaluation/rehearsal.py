@@ -75,5 +75,12 @@ class Calls:
 def key_of(candidate: Candidate, device: str, call: Call | None) -> str:
     """Content name of a candidate's build for a kind of device; see `cache.build_key`."""
     backend = backend_named(candidate.backend)
+    if backend.compiles_for_math:
+        return build_key(candidate, backend, math_of(call))
     rehearsed = call is not None and backend.rehearses(candidate.source, device)
     return build_key(candidate, backend, call.digest if call and rehearsed else "")
+
+
+def math_of(call: Call | None) -> MathMode:
+    """The arithmetic that a build is made for: that of `strict`, unless its call has another."""
+    return "ieee" if call is None else call.math

@@ -55,8 +55,6 @@ def _placed(tensor):
 
 
 def compile_ahead():
-    torch.backends.cuda.matmul.allow_tf32 = {tf32}
-    torch.backends.cudnn.allow_tf32 = {tf32_convolutions}
     model = ModelNew(*get_init_inputs()).to("{device}"){cast}
     with torch.device("{device}"):
         arguments = get_inputs()
@@ -81,7 +79,8 @@ class TorchModes:
 
     Args:
         modes: those that are wanted.
-        math: arithmetic of the protocol (`config.MathMode`); what is compiled ahead must be compiled for the same.
+        math: arithmetic of the protocol (`config.MathMode`): under a narrow one what is compiled ahead takes tensors
+            of its type. Whether TF32 is allowed the build knows.
         threads: CPU threads of a worker, which TorchInductor writes into its C++; None: all cores of the machine that
             is asked.
     """
@@ -121,8 +120,6 @@ class TorchModes:
             compile_mode=_COMPILE_MODE[mode],
             call=_CLONED if device != "cpu" and mode in _CUDA_GRAPHS else _CALL,
             device=device,
-            tf32=self.math == "tf32",
-            tf32_convolutions=self.math in ("tf32", "torch"),  # as PyTorch comes: on for these, off for products
             cast=cast,
             placed=f"tensor{cast} if tensor.dtype == torch.float32 else tensor" if cast else "tensor",
         )

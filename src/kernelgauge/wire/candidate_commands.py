@@ -24,6 +24,8 @@ class Build(Command, answer="loaded"):
     """Whether to build as if there were no GPU."""
     lent: list[str] = field(default_factory=list)
     """Import statements that the file's namespace begins with; see `checks.stand_alone`."""
+    math: MathMode = "ieee"
+    """The arithmetic of the workers that load what is built."""
 
 
 @dataclass(frozen=True)

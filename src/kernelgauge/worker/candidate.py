@@ -154,6 +154,7 @@ class WorkerState:
         return {"event": "loaded"}
 
     def build(self, command: Build) -> Answer:
+        set_flags(command.math)
         with hidden_device() if command.hidden else contextlib.nullcontext(), lending(command.lent):
             backend_named(command.backend).build(Path(command.path), Path(command.build_dir))
         return {"event": "loaded"}
