@@ -240,7 +240,8 @@ def test_a_plan_tried_in_vain_is_not_tried_again(scarce: Session) -> None:
         assert made.memory.plan(problem, load_protocol("v0.1"), "cuda", made.environment) is USUAL
 
 
-RAN_OUT = Failure(Outcome.OUT_OF_MEMORY, "beside this candidate, the memory does not suffice for the reference")
+def ran_out() -> Failure:
+    return Failure(Outcome.OUT_OF_MEMORY, "beside this candidate, the memory does not suffice for the reference")
 
 
 class _Tried:
@@ -255,7 +256,7 @@ class _Tried:
         progress.account.notes = [*progress.account.notes, job.plan.note]
         if job.plan == self.problem_too_large:
             raise ReferenceTooLarge("no room for the right outputs in host memory either")
-        progress.failure = None if job.plan in self.enough else Failure(RAN_OUT.outcome, RAN_OUT.reason)
+        progress.failure = None if job.plan in self.enough else ran_out()
 
 
 def _blamed(session: Session, monkeypatch: pytest.MonkeyPatch, tried: _Tried, plan: MemoryPlan) -> Progress:
@@ -263,12 +264,13 @@ def _blamed(session: Session, monkeypatch: pytest.MonkeyPatch, tried: _Tried, pl
     problem = load_problem("1/63")
     candidate = Candidate(problem=problem.key, source=problem.source, backend="torch")
     job = Job(problem, candidate, load_protocol("strict"), "cuda:0", session.environment, plan=plan)
-    progress = Progress(failure=Failure(RAN_OUT.outcome, RAN_OUT.reason), plan=plan)
+    progress = Progress(failure=ran_out(), plan=plan)
     progress.account.notes = ["another note", plan.note]
     progress.account.memory_use = MemoryUse("cuda:0", before=0)
     supervisor = session.supervisor
     monkeypatch.setattr(supervisor, "_finish", tried)
     monkeypatch.setattr(supervisor, "_has_room_for_a_copy", lambda job, timed: True)
+    monkeypatch.setattr(session.memory, "_room", {})  # what is found here is no fact for other tests
     supervisor._blame(job, progress, timed=False)
     return progress
 

@@ -10,12 +10,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from commands import command_here
 from factories import quick_protocol
 
-from kernelgauge.config import Limits
+from kernelgauge.config import Limits, MathMode
+from kernelgauge.evaluation.rehearsal import Call, key_of
 from kernelgauge.generation.torch_modes import TorchModes, baseline, modes_on
 from kernelgauge.hardware.environment import gpu
 from kernelgauge.problems.loader import load_problem
@@ -37,7 +39,11 @@ def test_a_candidate_is_compiled_for_one_setting() -> None:
         for threads in (2, 4)
     }
     compiled = {key: text for key, text in texts.items() if key[1] != "eager"}
-    assert len(set(compiled.values())) == len(compiled), "what is compiled for another setting is another build"
+    assert len(set(compiled.values())) == len(compiled), "what is compiled for another setting is another text"
+    modes = get_args(MathMode)
+    candidate = TorchModes(MODES, "ieee", 2).complete(problem, 1, "cuda")
+    keys = {key_of(candidate, "cuda", Call(problem, math_mode, "ModelNew", None)) for math_mode in modes}
+    assert len(keys) == len(modes), "or another build: TF32 is allowed or not by the build"
     for (device, mode, *_), text in texts.items():
         graphs = device == "cuda" and mode in ("compile-reduce-overhead", "compile-max-autotune")
         assert ("clone" in text) == graphs, "only the outputs of CUDA graphs have to be copied"

@@ -301,7 +301,7 @@ class Supervisor:
             progress.failure, progress.checked = before
 
     def _finish_again(self, job: Job, progress: Progress, timed: bool) -> None:
-        """Take every step but the build with the device's memory for the two sides."""
+        """Check and time once more, with the device's memory for the two sides."""
         progress.failure = progress.checked = None
         with contextlib.closing(KeptReference(progress.account)) as kept:
             self._finish(replace(job, alone=True), progress, timed, kept)
