@@ -52,7 +52,7 @@ KEEPS = SAME.replace(
     "return torch.sigmoid(x)",
     "if not hasattr(self, 'between'):\n"
     "            self.between = torch.ones(GIGABYTES * 2**28, device=x.device)\n"
-    "        return torch.sigmoid(x) * self.between[0]",
+    "        return torch.sigmoid(x).mul_(self.between[0])",
 )
 HALF = SAME.replace("torch.sigmoid(x)", "torch.sigmoid(x).half().float()")
 
