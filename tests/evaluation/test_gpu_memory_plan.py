@@ -51,7 +51,7 @@ ONE_BUFFER = SAME.replace(
 KEEPS = SAME.replace(
     "return torch.sigmoid(x)",
     "if not hasattr(self, 'between'):\n"
-    "            self.between = torch.ones(GIGABYTES * 2**28, device=x.device)\n"
+    "            self.between = torch.ones(int(GIGABYTES * 2**28), device=x.device)\n"
     "        return torch.sigmoid(x).mul_(self.between[0])",
 )
 HALF = SAME.replace("torch.sigmoid(x)", "torch.sigmoid(x).half().float()")
@@ -112,9 +112,9 @@ def test_a_copy_is_as_fast_as_its_reference(capped: Session, few: Protocol, plan
     print(f"\n{plan.name}: speedup {record.speedup}, {record.seconds}")
 
 
-@pytest.mark.parametrize(("gigabytes", "outcome"), [(4, Outcome.PASSED), (9, Outcome.OUT_OF_MEMORY)])
+@pytest.mark.parametrize(("gigabytes", "outcome"), [(2.4, Outcome.PASSED), (9, Outcome.OUT_OF_MEMORY)])
 def test_a_candidate_that_takes_more_than_a_copy_gets_what_there_is(
-    capped: Session, few: Protocol, gigabytes: int, outcome: Outcome
+    capped: Session, few: Protocol, gigabytes: float, outcome: Outcome
 ) -> None:
     problem, text = sized(TIGHT), KEEPS.replace("ROWS", str(SIZES[TIGHT])).replace("GIGABYTES", str(gigabytes))
     record = capped.evaluate(problem, text, device="cuda", protocol=few)
@@ -145,10 +145,10 @@ def test_what_is_put_aside_leaves_its_memory_and_comes_back() -> None:
         due = region.tensors(expected)[0].cpu()
         region.bytes.zero_()
         torch.cuda.empty_cache()
-        before, _ = torch.cuda.mem_get_info()
+        before = torch.cuda.memory_reserved()
         staying.put_aside(keep=True)
         torch.cuda.empty_cache()
-        assert torch.cuda.mem_get_info()[0] - before >= 3 << 28
+        assert before - torch.cuda.memory_reserved() >= 3 << 28
         staying.put_back()
         assert torch.equal(staying.tensors[0].cpu(), due)
     finally:
