@@ -68,8 +68,11 @@ def test_what_was_measured_besides_samples_is_told_with_the_verdict(capsys: pyte
         "batched 1.02x over 8 calls in one bracket of the parent's clock; 0.05 ms of a call were not reported" in said
     )
     assert "on the device 1.22x, 1.1 and 0.9 ms without launches; launch-bound" in said
+    assert "timed in one process" not in said
     clocks = "GPU 1980 MHz (1700 to 1980), memory 3201 MHz, 144 W, 41 °C at most"
     assert f"{clocks}, 3 measurements under its power limit" in said
+    published = timing.model_copy(update={"clock": "worker"})
+    assert "launch-bound, timed in one process" in published.facts["on the device"]
     with pytest.raises(ValueError, match="needs calls in a batch"):
         Timing.model_validate(make_timing(1.1).model_dump() | {"batched_speedup": 1.02})
 
