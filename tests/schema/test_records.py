@@ -71,8 +71,12 @@ def test_what_was_measured_besides_samples_is_told_with_the_verdict(capsys: pyte
     assert "timed in one process" not in said
     clocks = "GPU 1980 MHz (1700 to 1980), memory 3201 MHz, 144 W, 41 °C at most"
     assert f"{clocks}, 3 measurements under its power limit" in said
-    published = timing.model_copy(update={"clock": "worker"})
-    assert "launch-bound, timed in one process" in published.facts["on the device"]
+    pairs = len(timing.candidate_samples_ms)
+    published = {"clock": "worker", "rounds": (pairs,)}
+    told = Timing.model_validate(timing.model_dump() | published).facts["on the device"]
+    assert told.endswith("launch-bound, timed in one process: the next may differ by more than the interval")
+    several = Timing.model_validate(timing.model_dump() | published | {"rounds": (1, pairs - 1)})
+    assert several.facts["on the device"].endswith("launch-bound")
     with pytest.raises(ValueError, match="needs calls in a batch"):
         Timing.model_validate(make_timing(1.1).model_dump() | {"batched_speedup": 1.02})
 
